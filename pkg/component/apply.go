@@ -128,19 +128,26 @@ func (p *pass) beforeReconcile(ctx context.Context) outcomes.Outcome {
 	return p.runHooks(p.hookContext(ctx), "pre-reconcile", p.worker.hooks.preReconcile)
 }
 
-// apply generates the dependents and calls the engine.
-func (p *pass) apply(ctx context.Context) outcomes.Outcome {
+// prepare generates the dependents, and completes the inventory.
+func (p *pass) prepare(ctx context.Context) (reconciler.ApplyRequest, *generation.Result, outcomes.Outcome) {
 	judge, generated, err := p.want(ctx)
 	if err != nil {
-		return wanted(err)
+		return reconciler.ApplyRequest{}, nil, wanted(err)
 	}
-	if err := p.rebuild(ctx, generated.Objects); err != nil {
-		return outcomes.Of(err)
+	err = p.rebuild(ctx, generated.Objects)
+	return p.request(generated, judge), generated, outcomes.Of(err)
+}
+
+// apply generates the dependents and calls the engine.
+func (p *pass) apply(ctx context.Context) outcomes.Outcome {
+	request, generated, o := p.prepare(ctx)
+	if o.Kind != outcomes.Continue {
+		return o
 	}
 	if err := p.deletionHooks.Record(ctx, generated.Hooks, generated.Version(), p.declared.Digest.Key); err != nil {
 		return outcomes.Of(err)
 	}
-	result, err := p.applyRequest(ctx, p.request(generated, judge))
+	result, err := p.applyRequest(ctx, request)
 	p.announceWarnings(generated)
 	p.explain(ctx, &result)
 	switch {
@@ -165,14 +172,10 @@ func (p *pass) suspend(ctx context.Context) outcomes.Outcome {
 	if p.settings.presence != PresenceSuspended {
 		return outcomes.Proceed
 	}
-	judge, generated, err := p.want(ctx)
-	if err != nil {
-		return wanted(err)
+	request, generated, o := p.prepare(ctx)
+	if o.Kind != outcomes.Continue {
+		return o
 	}
-	if err := p.rebuild(ctx, generated.Objects); err != nil {
-		return outcomes.Of(err)
-	}
-	request := p.request(generated, judge)
 	request.Suspend = true
 	result, err := p.applyRequest(ctx, request)
 	p.announceWarnings(generated)

@@ -69,7 +69,7 @@ func (p *pass) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, e
 	}
 	p.note(d, now)
 	d = p.completeStatus(o, d, now)
-	err := p.record.Save(ctx)
+	err := p.record.SaveStatus(ctx)
 	switch {
 	case resource.IsRejected(err):
 		p.log.Error(err, "the status of the component cannot be written")

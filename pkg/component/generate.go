@@ -94,7 +94,7 @@ func (p *pass) announceSlow(ctx context.Context, message string) {
 	now := p.now()
 	p.status.setState(verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: "generating dependents: " + message}, now)
 	p.status.ProcessingSince = &now
-	if err := p.record.SaveInventory(ctx, p.status.Inventory); err != nil {
+	if err := p.record.Save(ctx, p.status.Inventory); err != nil {
 		// The end of the pass tries it again.
 		p.log.V(1).Info("the status cannot be written while dependents are generated", "reason", err.Error())
 	}

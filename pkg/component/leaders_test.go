@@ -33,7 +33,7 @@ func TestStillWants(t *testing.T) {
 		{"nothing has happened", func(*rig, *worker, *pass, *Widget) {}, nil},
 		{"what this pass has written is known", func(r *rig, w *worker, s *pass, _ *Widget) {
 			s.status.Revision = 7
-			if err := s.record.Save(r.tb.Context()); err != nil {
+			if err := s.record.SaveStatus(r.tb.Context()); err != nil {
 				r.tb.Fatal(err)
 			}
 		}, nil},

@@ -152,7 +152,7 @@ func (p *pass) owner() reconciler.Owner {
 		ID:                     p.ownerID,
 		Namespace:              p.settings.namespace,
 		Inventory:              p.status.Inventory,
-		Store:                  store(p.record.SaveInventory),
+		Store:                  p.record,
 		Home:                   p.home(),
 		AdditionalManagedTypes: p.settings.managedTypes,
 		Fence:                  p.mayWrite,
@@ -177,14 +177,6 @@ func (p *pass) departing() reconciler.Owner {
 		owner.Inventory[i] = &released
 	}
 	return owner
-}
-
-// store is a reconciler.Store.
-type store func(ctx context.Context, inventory []*reconciler.InventoryItem) error
-
-// Save writes the inventory.
-func (s store) Save(ctx context.Context, inventory []*reconciler.InventoryItem) error {
-	return s(ctx, inventory)
 }
 
 // home returns the namespaces that the component and its objects beside it need. It ignores namespaces in other

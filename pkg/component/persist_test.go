@@ -78,19 +78,19 @@ func TestStatusIsWrittenOnlyWhenItChanges(t *testing.T) {
 	r.create(widget)
 	s := r.begin(w, widget)
 	s.status.SetState(StateProcessing, "A", "a")
-	if err := s.record.Save(t.Context()); err != nil {
+	if err := s.record.SaveStatus(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	version := s.component.GetResourceVersion()
 	s.status.LastObservedAt = s.status.Conditions[0].LastTransitionTime
 	s.status.LastAppliedAt = s.status.LastObservedAt
-	if err := s.record.Save(t.Context()); err != nil {
+	if err := s.record.SaveStatus(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	diff(t, "version after times have changed", version, s.component.GetResourceVersion())
 	again := r.begin(w, widget)
 	again.status.SetState(StateProcessing, "A", "a")
-	if err := again.record.Save(t.Context()); err != nil {
+	if err := again.record.SaveStatus(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	diff(t, "version after the same was said again", version, again.component.GetResourceVersion())
@@ -147,7 +147,7 @@ func TestConflicts(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.status.SetState(StateProcessing, "A", "a")
-			if err := s.record.Save(t.Context()); !errors.Is(err, test.want) {
+			if err := s.record.SaveStatus(t.Context()); !errors.Is(err, test.want) {
 				t.Fatalf("want %v, got %v", test.want, err)
 			}
 			if test.want != nil {
@@ -250,7 +250,7 @@ func TestStaleCache(t *testing.T) {
 	stale.object = widget.DeepCopyObject().(*Widget)
 	s := r.begin(w, widget)
 	s.status.SetState(StateProcessing, "A", "a")
-	if err := s.record.Save(t.Context()); err != nil {
+	if err := s.record.SaveStatus(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	key := client.ObjectKeyFromObject(widget)

@@ -58,7 +58,7 @@ func (r *rig) saveInventory(w *worker, items []*reconciler.InventoryItem) error 
 	if s.record.Gap() != "" {
 		return fmt.Errorf("recalling the inventory: %s", s.record.Gap())
 	}
-	return s.record.SaveInventory(r.tb.Context(), items)
+	return s.record.Save(r.tb.Context(), items)
 }
 
 // TestDeathWhileRecording lets the process die after each request of each change of the record.
@@ -173,10 +173,10 @@ func TestAnOutdatedProcessCannotOverwriteTheRecord(t *testing.T) {
 		return s
 	}
 	newer, older := begin(), begin()
-	if err := newer.record.SaveInventory(t.Context(), inventoryOf(60, "b")); err != nil {
+	if err := newer.record.Save(t.Context(), inventoryOf(60, "b")); err != nil {
 		t.Fatal(err)
 	}
-	if err := older.record.SaveInventory(t.Context(), inventoryOf(60, "c")); !errors.Is(err, resource.ErrChanged) {
+	if err := older.record.Save(t.Context(), inventoryOf(60, "c")); !errors.Is(err, resource.ErrChanged) {
 		t.Errorf("want the older process to end its pass, got %v", err)
 	}
 	if !records.Same(r.recorded(widget), inventoryOf(60, "b")) {

@@ -117,7 +117,7 @@ func TestNothingIsWrittenAfterTheTenure(t *testing.T) {
 	sc := s.begin(s.worker, s.widget)
 	sc.tenure = s.overTenure()
 	sc.status.Revision = 7
-	err := sc.record.Save(t.Context())
+	err := sc.record.SaveStatus(t.Context())
 	if o := outcomes.Of(err); !errors.Is(err, resource.ErrNotOurs) || o.Kind != outcomes.Abandoned {
 		t.Errorf("want the status not to be written, got %v, %+v", err, o)
 	}

@@ -182,7 +182,7 @@ func (h *Hooks) refer(ctx context.Context, next inventory.DeletionHooks) error {
 	}
 	previous := *h.field
 	*h.field = &next
-	if err := h.record.Save(ctx); err != nil {
+	if err := h.record.SaveStatus(ctx); err != nil {
 		*h.field = previous
 		return err
 	}
@@ -233,7 +233,7 @@ func (h *Hooks) Remove(ctx context.Context) (complete bool, err error) {
 	}
 	if reference != nil {
 		reference.Stage = inventory.DeletionStageDone
-		if err := h.record.Save(ctx); err != nil {
+		if err := h.record.SaveStatus(ctx); err != nil {
 			return false, fmt.Errorf("recording that deletion hooks are done: %w", err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
@@ -63,17 +64,9 @@ func Index(items []*reconciler.InventoryItem) map[types.ObjectID]*reconciler.Inv
 
 // SameItem compares all fields of two items; times in recorded precision.
 func SameItem(a, b *reconciler.InventoryItem) bool {
-	return types.IDOf(a) == types.IDOf(b) && sameBehavior(a, b) &&
-		a.Digest == b.Digest && a.Phase == b.Phase && a.Status == b.Status && sameTime(a.LastAppliedAt, b.LastAppliedAt) &&
-		a.UID == b.UID && a.Fingerprint == b.Fingerprint && a.Baseline == b.Baseline && a.Barrier == b.Barrier && a.Adopted == b.Adopted &&
-		a.DeletionApproved == b.DeletionApproved && a.Holder == b.Holder
-}
-
-func sameBehavior(a, b *reconciler.InventoryItem) bool {
-	return a.AdoptionPolicy == b.AdoptionPolicy && a.ReconcilePolicy == b.ReconcilePolicy &&
-		a.UpdatePolicy == b.UpdatePolicy && a.DeletePolicy == b.DeletePolicy &&
-		a.ApplyOrder == b.ApplyOrder && a.DeleteOrder == b.DeleteOrder && a.DeletePropagation == b.DeletePropagation && a.PrunePolicy == b.PrunePolicy &&
-		a.Version == b.Version && slices.Equal(a.ManagedTypes, b.ManagedTypes)
+	one, other := *a, *b
+	one.LastAppliedAt, other.LastAppliedAt = nil, nil
+	return sameTime(a.LastAppliedAt, b.LastAppliedAt) && equality.Semantic.DeepEqual(one, other)
 }
 
 func sameTime(a, b *metav1.Time) bool {

@@ -146,7 +146,7 @@ func (r *Record) Remove(ctx context.Context) (complete bool, err error) {
 	if r.fields.hasRecord() {
 		*r.fields.Record = &inventory.Record{Inline: true, Namespace: reference.Namespace}
 		*r.fields.Inventory = nil
-		if err := r.Save(ctx); err != nil {
+		if err := r.SaveStatus(ctx); err != nil {
 			return false, fmt.Errorf("recording that nothing is left: %w", err)
 		}
 	}

@@ -127,18 +127,18 @@ func (r *Record) Keep(ctx context.Context) error {
 	return r.plan(ctx)
 }
 
-// SaveInventory writes an inventory along with all other changes of the status. See reconciler.Store.
-func (r *Record) SaveInventory(ctx context.Context, inventory []*reconciler.InventoryItem) error {
+// Save writes an inventory along with all other changes of the status. See reconciler.Store.
+func (r *Record) Save(ctx context.Context, inventory []*reconciler.InventoryItem) error {
 	*r.fields.Inventory = inventory
 	if err := r.plan(ctx); err != nil {
 		r.unsaved = true
 		return err
 	}
-	return r.Save(ctx)
+	return r.SaveStatus(ctx)
 }
 
-// Save writes the status if it has changed, and completes what Keep has planned.
-func (r *Record) Save(ctx context.Context) error {
+// SaveStatus writes the status if it has changed, and completes what Keep has planned.
+func (r *Record) SaveStatus(ctx context.Context) error {
 	status, err := r.persistent()
 	changed := err == nil && !r.handle.WroteStatus(status)
 	if changed {

@@ -49,7 +49,7 @@ func (h *Hooks) Step(ctx context.Context, at deletionhooks.Time, runner deletion
 	}
 	runner.Save = func(ctx context.Context, state deletionhooks.State) error {
 		h.take(state)
-		return h.record.Save(ctx)
+		return h.record.SaveStatus(ctx)
 	}
 	runner.LeftOut = func(hooks []reconciler.Notice) {
 		h.handle.Warn("HooksSkipped", at.String()+" hooks can no longer be applied: "+outcomes.Notices(hooks))
