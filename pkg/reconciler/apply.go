@@ -186,10 +186,10 @@ func (r *Reconciler) begin(request ApplyRequest, config execute.Config, choose s
 	call.Executor.Manifests = manifests
 	call.Executor.CreateNamespaces = source.Policies.MissingNamespaces == MissingNamespacesPolicyCreate
 	call.Deletions, call.Policies = request.Deletions, source.Policies
-	call.Pacing.Siblings = run.NewSiblings(request.Siblings)
-	call.Pacing.TakeOver = make(map[types.ObjectID]bool, len(request.TakeOver))
+	call.Siblings = request.Siblings
+	call.TakeOver = make(map[types.ObjectID]bool, len(request.TakeOver))
 	for _, object := range request.TakeOver {
-		call.Pacing.TakeOver[types.IDOf(object)] = true
+		call.TakeOver[types.IDOf(object)] = true
 	}
 	options := run.Options{RecordAdoptions: request.RecordAdoptions, CarryOn: request.CarryOn, AfterWave: request.AfterWave, Last: math.MinInt}
 	for _, t := range wanted {
@@ -217,7 +217,6 @@ func (r *Reconciler) callWith(owner Owner, items []*InventoryItem, config execut
 	c.Needs = run.NewNeeds(c.Ledger, r.cache, r.judges, known.Label)
 	c.Consent = run.NewConsent(c.Ledger, r.cache, owner.Fence, owner.Confirm)
 	c.Server = &execute.Server{Config: config, Label: known.Label, Concurrency: r.options.MaxConcurrency, Permit: c.Consent.Permit}
-	c.Pacing = &run.Pacing{Memory: c.Memory, Clock: r.options.Clock}
 	c.Executor = &execute.Executor{
 		Server: c.Server, Owner: known, Report: c.Report, Finalizers: r.finalizers(), Retains: r.options.RetainOutcomes, Reclaimed: r.options.ReclaimedFieldManagers,
 		ReclaimedNames: r.options.ReclaimedFieldManagerNames,

@@ -44,7 +44,11 @@ func (p *Preview) Show(ctx context.Context, change *inventory.Change, t *prepare
 	case decide.Create, decide.Write, decide.Verify, decide.Compare, decide.Recreate:
 	}
 	if p.IsLocal(t) {
-		return false, p.computed(change, t, d, s)
+		if d.Action == decide.Verify || d.Action == decide.Compare {
+			change.Reason = decide.Suspected
+			return false, nil
+		}
+		return false, p.compute(change, t, s)
 	}
 	c, err := p.dryRun(ctx, t, d, s)
 	switch {

@@ -18,26 +18,6 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 )
 
-// computed is compute for a decision that depends on whether the object differs.
-func (p *Preview) computed(change *inventory.Change, t *prepare.Object, d decide.Decision, s decide.Situation) error {
-	if err := p.compute(change, t, s); err != nil {
-		return err
-	}
-	if d.Action != decide.Verify && d.Action != decide.Compare {
-		return nil
-	}
-	same := change.After != nil && Same(change.Before, change.After)
-	if !same && d.Action == decide.Verify {
-		change.Verb, change.Reason = inventory.VerbCorrected, decide.ChangedByOthers
-		return nil
-	}
-	change.Before, change.After, change.Conflicts, change.Local, change.Reason = nil, nil, nil, false, ""
-	if !same {
-		change.Reason = decide.ChangedByOthers
-	}
-	return nil
-}
-
 // compute completes a change without the server.
 func (p *Preview) compute(change *inventory.Change, t *prepare.Object, s decide.Situation) error {
 	if change.Recreate {

@@ -4,7 +4,6 @@
 package guard
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/manifest"
-	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
@@ -95,48 +93,17 @@ func (b *Barrier) objects(of *Barriers) []*unstructured.Unstructured {
 	}
 }
 
-// raise applies the objects of a barrier.
+// raise applies the objects of a barrier. Nobody else has objects of these names.
 func (bs *Barriers) raise(ctx context.Context, b *Barrier) error {
 	for _, object := range b.objects(bs) {
-		if err := bs.raiseOne(ctx, object); err != nil {
+		err := bs.Server.Mutate("update", func() error {
+			return bs.Server.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(bs.Server.FieldOwner))
+		})
+		if err != nil {
 			return fmt.Errorf("applying %s: %w", types.IDOf(object).String(), err)
 		}
 	}
 	return nil
-}
-
-func (bs *Barriers) raiseOne(ctx context.Context, wanted *unstructured.Unstructured) error {
-	send := func(operation string, object *unstructured.Unstructured) error {
-		return bs.Server.Mutate(operation, func() error {
-			return bs.Server.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(bs.Server.FieldOwner))
-		})
-	}
-	object := wanted.DeepCopy()
-	object.SetResourceVersion(execute.CreateOnly)
-	err := send("create", object)
-	for range execute.MaxAttempts {
-		if !execute.IsOutdated(err) {
-			return err
-		}
-		live, err := bs.barrierObject(ctx, wanted.GroupVersionKind(), wanted.GetName())
-		switch {
-		case err != nil:
-			return err
-		case live == nil:
-			// It was deleted meanwhile. It is applied again when the barrier turns out not to be enforced.
-			return nil
-		case live.GetLabels()[bs.Server.Keys.BarrierLabel] != bs.Server.Label:
-			owner := cmp.Or(live.GetAnnotations()[bs.Server.Keys.OwnerAnnotation], "another owner")
-			return inventory.NewRefusedError(types.IDOf(wanted).String() + ": already exists, and belongs to " + texts.Truncate(owner, 200))
-		}
-		object = wanted.DeepCopy()
-		object.SetUID(live.GetUID())
-		object.SetResourceVersion(live.GetResourceVersion())
-		if err := send("update", object); !execute.IsOutdated(err) {
-			return err
-		}
-	}
-	return err
 }
 
 // barrierObject reads one of the objects of a barrier; nil if it does not exist.

@@ -6,6 +6,7 @@ package run
 import (
 	"cmp"
 
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
@@ -24,7 +25,6 @@ type Call struct {
 	Consent  *Consent
 	Memory   decide.OwnerMemory
 	Report   *decide.Reporter
-	Pacing   *Pacing
 	Executor *execute.Executor
 	Losses   *guard.Losses
 	Barriers *guard.Barriers
@@ -36,6 +36,40 @@ type Call struct {
 	// Additional are the managed types that no dependent defines.
 	Additional []inventory.TypeInfo
 	Tiers      Tiers
+	// TakeOver are objects that are adopted from any owner.
+	TakeOver map[types.ObjectID]bool
+	// Siblings are other owners of the same objects, by ID, of which one takes over from the other.
+	Siblings map[string]inventory.Relation
+
+	expected map[types.ObjectID]*inventory.Change // the plan that the call keeps to; empty if there is none
+}
+
+// Paced adds to the situation how long corrections and verifications of the object have to wait, whether it is adopted
+// from any owner, and how the owner is related that has it or, if it does not exist, was recorded to have it.
+func (c *Call) Paced(t *prepare.Object, item *inventory.Item, s decide.Situation) decide.Situation {
+	s.TakeOver = c.TakeOver[t.Key]
+	switch {
+	case !s.Exists:
+		s.Holder = item.Holder
+	case s.Seen.Owner != s.Owner:
+		for id := range c.Siblings {
+			if manifest.OwnerLabel(id) == s.Seen.Owner {
+				s.Holder = id
+			}
+		}
+	}
+	s.Relation = c.Siblings[s.Holder]
+	if recalled := c.Memory.Peek(t.Key); recalled != nil {
+		now := c.Server.Clock.Now()
+		s.Correction = recalled.Corrections.Wait(now, decide.CorrectionPacing(t.ReapplyInterval))
+		s.Verification = recalled.Verifications.Wait(now, decide.VerificationPacing(t.ReapplyInterval))
+		s.Fight = recalled.Fight
+	}
+	if then := c.expected[t.Key]; then != nil && then.Verb == "" && s.Verification == 0 {
+		// An object that the plan leaves alone is verified when the plan no longer counts.
+		s.Verification = decide.VerificationPacing(t.ReapplyInterval).Step
+	}
+	return s
 }
 
 // Prune returns what happens to a redundant object: it is kept if it contains, or defines, others that stay. Apart from

@@ -19,25 +19,14 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Expectation is the plan that a call of Apply keeps to. Nil expects nothing.
-type Expectation struct {
-	server  *execute.Server
-	changes map[types.ObjectID]*inventory.Change
-}
+// Expect makes the call keep to a plan, or to what is left of it.
+func (c *Call) Expect(plan *inventory.Plan) { c.expected = index(plan) }
 
-// Of returns what is planned for an object; nil if the call need not keep to a plan.
-func (e *Expectation) Of(key types.ObjectID) *inventory.Change {
-	if e == nil {
-		return nil
-	}
-	return e.changes[key]
-}
-
-// AsExpected returns a *StaleError if an object is not in the state that the plan was made for. It may read the object,
+// asExpected returns a *StaleError if an object is not in the state that the plan was made for. It may read the object,
 // and then returns the new situation.
-func (e *Expectation) AsExpected(ctx context.Context, item *inventory.Item, s decide.Situation) (decide.Situation, error) {
+func (c *Call) asExpected(ctx context.Context, item *inventory.Item, s decide.Situation) (decide.Situation, error) {
 	key := types.IDOf(item)
-	then := e.Of(key)
+	then := c.expected[key]
 	if then == nil {
 		return s, nil
 	}
@@ -45,12 +34,12 @@ func (e *Expectation) AsExpected(ctx context.Context, item *inventory.Item, s de
 	foreign := s.Exists && s.Seen.UID == then.UID && s.Seen.Fingerprint == "" && then.Fingerprint != ""
 	if unseen || foreign {
 		var err error
-		if s, err = e.server.Ask(ctx, item); err != nil {
+		if s, err = c.Server.Ask(ctx, item); err != nil {
 			return s, err
 		}
 	}
 	var now inventory.Change
-	NoteState(&now, s, e.server.Keys)
+	NoteState(&now, s, c.Server.Keys)
 	if text := differs(then, &now); text != "" {
 		return s, &inventory.StaleError{Changes: []string{fmt.Sprintf("%s: %s", key, text)}}
 	}
@@ -119,11 +108,6 @@ func CheckStale(plan, now *inventory.Plan) error {
 		return &inventory.StaleError{Changes: stale}
 	}
 	return nil
-}
-
-// Expect makes the call keep to a plan, or to what is left of it.
-func (c *Call) Expect(plan *inventory.Plan) {
-	c.Pacing.Expected = &Expectation{server: c.Server, changes: index(plan)}
 }
 
 // index returns the changes of a plan by object.

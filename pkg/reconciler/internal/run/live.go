@@ -42,7 +42,7 @@ func (l *live) settle(t *prepare.Object) (outcome, bool) {
 	if view != observe.Present || l.call.Server.Outdated(t.Key, seen) || item.Phase == inventory.PhaseScheduledForApplication {
 		return outcome{}, false
 	}
-	s := l.call.Pacing.Paced(t, item, decide.Situation{Owner: l.call.Owner.Label, Exists: true, Seen: seen})
+	s := l.call.Paced(t, item, decide.Situation{Owner: l.call.Owner.Label, Exists: true, Seen: seen})
 	d := decide.Apply(t, item, s)
 	if d.Action != decide.Keep || status.InProgressStatus == seen.Status && isClaim(t.Key) {
 		return outcome{}, false

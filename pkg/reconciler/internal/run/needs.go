@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/internal/observe"
@@ -24,36 +25,38 @@ type Needs struct {
 	observer execute.Observer
 	judges   *judges.Judges
 	label    string // value of the owner label
-	watched  map[schema.GroupVersionKind]map[string]bool
-	content  map[schema.GroupVersionKind]bool // kinds whose objects are judged by their content
-	whole    map[types.ObjectID]schema.GroupVersionKind
+	kinds    map[schema.GroupVersionKind]*need
+}
+
+// need is what a call needs of one kind.
+type need struct {
+	namespaces sets.Set[string]
+	content    bool // its objects are judged by their content
+	whole      sets.Set[apitypes.NamespacedName]
 }
 
 // NewNeeds returns the needs of an owner, none so far.
 func NewNeeds(ledger *Ledger, observer execute.Observer, owners *judges.Judges, label string) *Needs {
-	return &Needs{
-		ledger: ledger, observer: observer, judges: owners, label: label,
-		watched: map[schema.GroupVersionKind]map[string]bool{}, content: map[schema.GroupVersionKind]bool{}, whole: map[types.ObjectID]schema.GroupVersionKind{},
-	}
+	return &Needs{ledger: ledger, observer: observer, judges: owners, label: label, kinds: map[schema.GroupVersionKind]*need{}}
 }
 
 // Watch has the observer watch the kinds of the desired objects and of redundant dependents. It leaves out kinds of
 // desired objects beyond the given stage, because they may not be served yet, unless the inventory shows that a
 // dependent exists.
 func (n *Needs) Watch(ctx context.Context, wanted []*prepare.Object, upTo prepare.Stage) error {
-	told, more := len(n.watched) > 0, false
+	told, more := len(n.kinds) > 0, false
 	var last *prepare.Object
 	for _, t := range wanted {
 		if last != nil && asLast(t, last) {
 			continue
 		}
 		if t.Stage() <= upTo || n.ledger.Of(t).UID != "" {
-			more = n.add(t) || more
+			more = n.add(t.GVK(), t.Key, t.ReadsContent, t.Extracting) || more
 			last = t
 		}
 	}
 	for _, item := range n.ledger.Redundant() {
-		more = n.needed(item.GroupVersionKind(), item.Namespace) || more
+		more = n.add(item.GroupVersionKind(), types.IDOf(item), false, false) || more
 	}
 	if told && !more {
 		return nil
@@ -66,45 +69,31 @@ func asLast(t, last *prepare.Object) bool {
 	return last.GVK() == t.GVK() && last.Key.Namespace == t.Key.Namespace && last.ReadsContent == t.ReadsContent && !t.Extracting
 }
 
-// add adds what a desired object needs, and reports whether that is new.
-func (n *Needs) add(t *prepare.Object) bool {
-	more := n.needed(t.GVK(), t.Key.Namespace)
-	more = t.ReadsContent && note(n.content, t.GVK(), true) || more
-	return t.Extracting && note(n.whole, t.Key, t.GVK()) || more
+// add adds what an object needs, and reports whether that is new.
+func (n *Needs) add(kind schema.GroupVersionKind, key types.ObjectID, content, whole bool) (isNew bool) {
+	known, name := n.kinds[kind], apitypes.NamespacedName{Namespace: key.Namespace, Name: key.Name}
+	if known == nil {
+		known = &need{namespaces: sets.Set[string]{}, whole: sets.Set[apitypes.NamespacedName]{}}
+		n.kinds[kind], isNew = known, true
+	}
+	isNew = isNew || !known.namespaces.Has(key.Namespace) || content && !known.content || whole && !known.whole.Has(name)
+	known.namespaces.Insert(key.Namespace)
+	known.content = known.content || content
+	if whole {
+		known.whole.Insert(name)
+	}
+	return isNew
 }
 
 // all returns the kinds and namespaces needed so far.
 func (n *Needs) all() []observe.Need {
-	all := make([]observe.Need, 0, len(n.watched))
-	for kind, namespaces := range n.watched {
-		need := observe.Need{Kind: kind, Content: n.content[kind] || n.judges.NeedsContent(n.label, kind.GroupKind())}
-		for id, gvk := range n.whole {
-			if gvk == kind {
-				need.Whole = append(need.Whole, apitypes.NamespacedName{Namespace: id.Namespace, Name: id.Name})
-			}
-		}
-		for namespace := range namespaces {
-			if namespace != "" {
-				need.Namespaces = append(need.Namespaces, namespace)
-			}
-		}
-		all = append(all, need)
+	all := make([]observe.Need, 0, len(n.kinds))
+	for kind, known := range n.kinds {
+		all = append(all, observe.Need{
+			Kind: kind, Content: known.content || n.judges.NeedsContent(n.label, kind.GroupKind()), Whole: known.whole.UnsortedList(),
+			Namespaces: known.namespaces.Clone().Delete("").UnsortedList(),
+		})
 	}
 	slices.SortFunc(all, func(a, b observe.Need) int { return cmp.Compare(a.Kind.String(), b.Kind.String()) })
 	return all
-}
-
-// needed adds a kind and namespace, and reports whether they are new.
-func (n *Needs) needed(kind schema.GroupVersionKind, namespace string) bool {
-	if n.watched[kind] == nil {
-		n.watched[kind] = map[string]bool{}
-	}
-	return note(n.watched[kind], namespace, true)
-}
-
-// note sets an entry, and reports whether that is new.
-func note[K, V comparable](entries map[K]V, key K, value V) (isNew bool) {
-	isNew = entries[key] != value
-	entries[key] = value
-	return isNew
 }

@@ -82,11 +82,11 @@ func (w *Waves) applySeen(ctx context.Context, t *prepare.Object, s decide.Situa
 	var fight decide.Contention
 	for attempt := 0; err == nil && attempt < execute.MaxAttempts; attempt++ {
 		if !w.written[t.Index] {
-			if s, err = w.call.Pacing.Expected.AsExpected(ctx, item, s); err != nil {
+			if s, err = w.call.asExpected(ctx, item, s); err != nil {
 				break
 			}
 		}
-		s = w.call.Pacing.Paced(t, item, s)
+		s = w.call.Paced(t, item, s)
 		d := decide.Apply(t, item, s)
 		w.call.Report.RequeueAfter(d.Again)
 		var o outcome
@@ -124,7 +124,7 @@ func (r *Remover) deleteOne(ctx context.Context, item *inventory.Item, d decide.
 	s, err := r.execution.lookForEnd(ctx, item)
 	for attempt := 0; err == nil && attempt < execute.MaxAttempts; attempt++ {
 		if decide.IsRedundant(item) && s.Exists {
-			if s, err = r.call.Pacing.Expected.AsExpected(ctx, item, s); err != nil {
+			if s, err = r.call.asExpected(ctx, item, s); err != nil {
 				break
 			}
 			if s.WantedAs, err = r.call.wantedAs(ctx, item, s); err != nil {

@@ -67,7 +67,7 @@ func (w *Waves) isForeign(t *prepare.Object) (decide.Situation, bool) {
 	if view != observe.Present || seen.Owner == w.call.Owner.Label || seen.Deleting {
 		return decide.Situation{}, false
 	}
-	s := w.call.Pacing.Paced(t, item, decide.Situation{Owner: w.call.Owner.Label, Exists: true, Seen: seen})
+	s := w.call.Paced(t, item, decide.Situation{Owner: w.call.Owner.Label, Exists: true, Seen: seen})
 	if s.Relation != "" || s.IsTakenOver() {
 		return decide.Situation{}, false
 	}

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -72,29 +71,10 @@ func itemOf(name observe.Name) *inventory.Item {
 
 // shortage says what an object that others own lacks, so that a desired object cannot be applied.
 type shortage struct {
-	// reason names the object, and what it lacks.
-	reason string
-	// object is the other object.
-	object inventory.ObjectInfo
-
-	lack  string        // reason without the object
-	grace time.Duration // of the other object
-	cause error         // decides when to repeat the call; nil if an event tells
-}
-
-// item returns the other object as an item.
-func (m *shortage) item() *inventory.Item {
-	return &inventory.Item{TypeVersionInfo: m.object.TypeVersionInfo, NameInfo: m.object.NameInfo}
-}
-
-// health returns what the lack means.
-func (m *shortage) health() decide.Health {
-	return decide.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: m.grace}
-}
-
-// unread is what is missing if an object cannot be read.
-func unread(item *inventory.Item, why string, cause error, grace time.Duration) *shortage {
-	return &shortage{reason: fmt.Sprintf("%s cannot be read: %s", types.IDOf(item), why), object: item.Info(), lack: "cannot be read: " + why, cause: cause, grace: grace}
+	item   *inventory.Item // the other object
+	lack   string
+	health decide.Health
+	cause  error // decides when to repeat the call; nil if an event tells
 }
 
 // read hands a desired object what it reads before its step. missing is nil if that is all the object needs. If the
@@ -117,33 +97,33 @@ func (s *steps) read(ctx context.Context, t *prepare.Object, awaits bool) (missi
 func (s *steps) readOne(ctx context.Context, t *prepare.Object, read behaviors.Read) (object *unstructured.Unstructured, missing *shortage, err error) {
 	name := nameOf(read)
 	item := itemOf(name)
+	lacks := func(lack string, cause error) *shortage {
+		return &shortage{item: item, lack: lack, cause: cause, health: decide.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: read.Grace}}
+	}
 	version, view := s.call.Server.Observer.Version(name)
 	if view == observe.Unseen {
 		if problem := s.misplaced(name); problem != "" {
-			return nil, unread(item, problem, nil, read.Grace), nil
+			return nil, lacks("cannot be read: "+problem, nil), nil
 		}
 	}
 	object, err = s.fetch(ctx, name, version, view)
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, unread(item, err.Error(), err, read.Grace), nil
+		return nil, lacks("cannot be read: "+err.Error(), err), nil
 	case err != nil:
 		return nil, nil, fmt.Errorf("reading %s for %s: %w", types.IDOf(item), t.Key, err)
 	}
 	if err = read.Take(object); err == nil {
 		return object, nil, nil
 	}
-	missing = &shortage{
-		reason: fmt.Sprintf("needs data of %s: %v", types.IDOf(item), err), object: item.Info(), lack: "its data cannot be used: " + err.Error(), cause: err, grace: read.Grace,
-	}
-	if object == nil {
-		missing.lack = "does not exist"
+	if object != nil {
+		return object, lacks("its data cannot be used: "+err.Error(), err), nil
 	}
 	var retriable types.RetriableError
-	if object == nil && view != observe.Unseen && !errors.As(err, &retriable) {
-		missing.cause = nil
+	if view != observe.Unseen && !errors.As(err, &retriable) {
+		err = nil
 	}
-	return object, missing, nil
+	return nil, lacks("does not exist", err), nil
 }
 
 // judge reports, and returns, whether the component waits for an object of others.
@@ -180,8 +160,9 @@ func (s *steps) takeWaits() bool {
 	return waits
 }
 
-// await has the call repeated when something that is missing may be there.
-func (s *steps) await(t *prepare.Object, missing *shortage) {
+// await reports what is missing, and has the call repeated when it may be there.
+func (s *steps) await(t *prepare.Object, missing *shortage, consequence string) {
+	s.call.Report.AwaitsHealth(missing.item, missing.lack+consequence, missing.health)
 	if missing.cause != nil {
 		s.retry(t, missing.cause)
 	}

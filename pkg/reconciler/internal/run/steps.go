@@ -77,11 +77,10 @@ func (s *steps) meetObstacles(ctx context.Context, members []*prepare.Object) (h
 		if missing == nil {
 			continue
 		}
-		s.await(t, missing)
 		held, lacking[t] = true, true
-		if id := types.IDOf(missing.object); !reported[id] {
+		if id := types.IDOf(missing.item); !reported[id] {
 			reported[id] = true
-			s.call.Report.AwaitsHealth(missing.item(), missing.lack+"; later objects wait for it", missing.health())
+			s.await(t, missing, "; later objects wait for it")
 		}
 	}
 	for _, t := range members {
@@ -130,8 +129,7 @@ func (s *steps) readAfter(ctx context.Context, members []*prepare.Object) (waits
 			case missing == nil:
 				waits = s.judge(read, object) || waits
 			default:
-				s.await(t, missing)
-				s.call.Report.AwaitsHealth(missing.item(), missing.lack, missing.health())
+				s.await(t, missing, "")
 				waits = true
 			}
 		}
@@ -144,7 +142,11 @@ func (s *steps) guard(t *prepare.Object) (reason string, err error) {
 	if !t.Guarded {
 		return "", nil
 	}
-	reason, err = askGuard(s.call, t)
+	guarded, ok := behaviors.Of[behaviors.Guarded](s.call.Executor.Manifests.Source(t))
+	if !ok {
+		return "", nil
+	}
+	reason, err = guarded.Guard()
 	var refused *inventory.RefusedError
 	switch {
 	case errors.As(err, &refused):
@@ -168,15 +170,6 @@ func heldBack(reason string, err error) string {
 	default:
 		return "its guard has failed: " + err.Error()
 	}
-}
-
-// askGuard asks the guard of an object.
-func askGuard(call *Call, t *prepare.Object) (reason string, err error) {
-	guarded, ok := behaviors.Of[behaviors.Guarded](call.Executor.Manifests.Source(t))
-	if !ok {
-		return "", nil
-	}
-	return guarded.Guard()
 }
 
 // resolve completes the manifest of a late object, or makes its suspended form, and notes in its item what that means.
