@@ -49,18 +49,12 @@ func work(function string, args []ref.Val) uint64 {
 
 // prices are the costs of functions that cost something else than the size of their arguments.
 var prices = map[string]func(args []ref.Val) uint64{
-	// These do not look into their arguments.
-	"type": free, "dyn": free, "first": free, "last": free,
-	"optional.of": free, "hasValue": free, "value": free, "or": free, "orValue": free,
 	// These look at each part of the one for each part of the other.
 	"indexOf": product, "lastIndexOf": product, "sets.contains": product, "sets.equivalent": product, "sets.intersects": product,
-	"hasAll": product, "hasAny": product, "hasExactly": product, "hasOnly": product,
+	"hasAll": product, "hasAny": product, "hasExactly": product, "hasOnly": product, operators.In: product, operators.OldIn: product,
 
-	"size":                  measuring,
 	"cel.@mapInsert":        inserting,
-	"startsWith":            func(args []ref.Val) uint64 { return Size(args[1]) },
-	"endsWith":              func(args []ref.Val) uint64 { return Size(args[1]) },
-	"distinct":              func(args []ref.Val) uint64 { return times(Size(args[0]), length(args[0])) },
+	"distinct":              func(args []ref.Val) uint64 { return times(Size(args[0]), Size(args[0])) },
 	"sort":                  sorting,
 	"@sortByAssociatedKeys": sorting,
 	"matches":               matching,
@@ -68,33 +62,11 @@ var prices = map[string]func(args []ref.Val) uint64{
 	"split":                 func(args []ref.Val) uint64 { return total(args) + uint64(strings.Count(text(args[0]), text(args[1]))) },
 	"join":                  joining,
 	"lists.range":           counting,
-	operators.Add:           adding,
-	operators.Equals:        comparing,
-	operators.NotEquals:     comparing,
-	operators.In:            searching,
-	operators.OldIn:         searching,
 }
-
-func free([]ref.Val) uint64 { return 0 }
 
 func product(args []ref.Val) uint64 { return times(Size(args[0]), Size(args[1])) }
 
 func sorting(args []ref.Val) uint64 { return times(total(args), uint64(bits.Len64(total(args)))) }
-
-func searching(args []ref.Val) uint64 { return times(Size(args[0]), length(args[1])) }
-
-func counting(args []ref.Val) uint64 {
-	count, _ := args[0].(types.Int)
-	return uint64(max(count, 0))
-}
-
-// measuring a text counts its characters.
-func measuring(args []ref.Val) uint64 {
-	if _, isText := args[0].(types.String); isText {
-		return Size(args[0])
-	}
-	return 0
-}
 
 // inserting an entry into a map reads the keys of the map, and may copy it.
 func inserting(args []ref.Val) uint64 {
@@ -105,30 +77,13 @@ func inserting(args []ref.Val) uint64 {
 	return times(inserted, entries(args[0])+inserted)
 }
 
-// adding lists only refers to them.
-func adding(args []ref.Val) uint64 {
-	if _, isList := args[0].(traits.Lister); isList {
-		return 0
-	}
-	return total(args)
-}
-
-func comparing(args []ref.Val) uint64 {
-	a, isText := args[0].(types.String)
-	b, areTexts := args[1].(types.String)
-	if isText && areTexts {
-		return min(Size(a), Size(b))
-	}
-	return total(args)
+func counting(args []ref.Val) uint64 {
+	count, _ := args[0].(types.Int)
+	return uint64(max(count, 0))
 }
 
 func replacing(args []ref.Val) uint64 {
 	count := uint64(strings.Count(text(args[0]), text(args[1])))
-	if len(args) > 3 {
-		if limit, _ := args[3].(types.Int); limit >= 0 {
-			count = min(count, uint64(limit))
-		}
-	}
 	return total(args) + times(count, uint64(len(text(args[2]))))/10
 }
 
@@ -136,7 +91,7 @@ func joining(args []ref.Val) uint64 {
 	if len(args) == 1 {
 		return total(args)
 	}
-	return total(args) + times(length(args[0]), uint64(len(text(args[1]))))/10
+	return total(args) + times(Size(args[0]), uint64(len(text(args[1]))))/10
 }
 
 // matching returns the units for matching a text with a regular expression: each instruction may run at each position.
@@ -166,14 +121,6 @@ func times(a, b uint64) uint64 {
 		return low
 	}
 	return Full + 1
-}
-
-// length returns the number of entries of a list, and 1 for other values.
-func length(value ref.Val) uint64 {
-	if list, ok := value.(traits.Lister); ok {
-		return max(entries(list), 1)
-	}
-	return 1
 }
 
 // entries returns the number of entries of a list or map.
