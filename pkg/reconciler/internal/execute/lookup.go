@@ -33,8 +33,8 @@ func (api *Server) ReadAnyway(read func(cluster.Client) error) error {
 	return api.Read(func() error { return read(api.Reading) })
 }
 
-// askAnyway is Ask with ReadAnyway.
-func (api *Server) askAnyway(ctx context.Context, item *inventory.Item) (s decide.Situation, err error) {
+// AskAnyway is Ask with ReadAnyway.
+func (api *Server) AskAnyway(ctx context.Context, item *inventory.Item) (s decide.Situation, err error) {
 	err = api.ReadAnyway(func(clnt cluster.Client) error {
 		object, err := LookUp(ctx, clnt, item)
 		s, err = api.situationOf(object, err)
@@ -44,21 +44,6 @@ func (api *Server) askAnyway(ctx context.Context, item *inventory.Item) (s decid
 		err = fmt.Errorf("reading %s: %w", types.IDOf(item), err)
 	}
 	return s, err
-}
-
-// GetAnyway reads a dependent with ReadAnyway; nil if it does not exist.
-func (api *Server) GetAnyway(ctx context.Context, item *inventory.Item) (live *unstructured.Unstructured, err error) {
-	err = api.ReadAnyway(func(clnt cluster.Client) (err error) {
-		live, err = LookUp(ctx, clnt, item)
-		return err
-	})
-	switch {
-	case IsGone(err):
-		return nil, nil //nolint:nilnil // it does not exist
-	case err != nil:
-		return nil, fmt.Errorf("reading %s: %w", types.IDOf(item), err)
-	}
-	return live, nil
 }
 
 // LookUp reads an object in its recorded version.

@@ -125,7 +125,7 @@ func (api *Server) LookServed(ctx context.Context, item *inventory.Item) (decide
 // version to the one in which the server has answered. The object counts as gone only if the server says so, or does
 // not serve the type at all.
 func (api *Server) AskServed(ctx context.Context, item *inventory.Item) (decide.Situation, error) {
-	s, err := api.askAnyway(ctx, item)
+	s, err := api.AskAnyway(ctx, item)
 	if err != nil || s.Exists || s.Typed {
 		return s, err
 	}
@@ -142,7 +142,7 @@ func (api *Server) AskServed(ctx context.Context, item *inventory.Item) (decide.
 		asked = true
 		probe := *item
 		probe.Version = mapping.GroupVersionKind.Version
-		found, err := api.askAnyway(ctx, &probe)
+		found, err := api.AskAnyway(ctx, &probe)
 		if err != nil {
 			return s, err
 		}

@@ -90,11 +90,11 @@ func (l *Losses) crdTypes(ctx context.Context, item *inventory.Item) ([]inventor
 			return []inventory.TypeVersionInfo{{Group: recorded.Group, Version: prepare.Wildcard, Kind: recorded.Kind}}, nil
 		}
 	}
-	live, err := l.Server.GetAnyway(ctx, item)
-	if err != nil || live == nil {
+	s, err := l.Server.AskAnyway(ctx, item)
+	if err != nil || !s.Exists {
 		return nil, err
 	}
-	return prepare.ManagedTypesOf(live), nil
+	return prepare.ManagedTypesOf(s.Live), nil
 }
 
 // lister says who lists instances that the client may not list.

@@ -44,24 +44,18 @@ func (l *Losses) Instances(ctx context.Context, demands []Demand, except string)
 		losses: l, demands: demands, except: except,
 		recorded: sync.OnceValue(func() map[types.ObjectID]*inventory.Item { return decide.Index(l.Items) }),
 	}
+	found := make([]*inventory.Blocker, len(mappings))
+	err = concurrent.Each(l.Server.Concurrency, mappings, func(i int, mapping *meta.RESTMapping) (err error) {
+		found[i], err = q.anInstance(ctx, mapping)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	var blockers []inventory.Blocker
-	level := l.Server.Concurrency
-	for some := range slices.Chunk(mappings, level) {
-		found := make([]*inventory.Blocker, len(some))
-		err := concurrent.Each(level, some, func(i int, mapping *meta.RESTMapping) (err error) {
-			found[i], err = q.anInstance(ctx, mapping)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		for _, blocker := range found {
-			if blocker != nil && len(blockers) < maxBlockers {
-				blockers = append(blockers, *blocker)
-			}
-		}
-		if len(blockers) == maxBlockers {
-			break
+	for _, blocker := range found {
+		if blocker != nil && len(blockers) < maxBlockers {
+			blockers = append(blockers, *blocker)
 		}
 	}
 	slices.SortFunc(blockers, func(a, b inventory.Blocker) int { return cmp.Compare(a.String(), b.String()) })

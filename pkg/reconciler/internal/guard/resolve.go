@@ -131,12 +131,12 @@ func (l *Losses) hasAnswered(ctx context.Context, item *inventory.Item) (bool, e
 	if item.Phase == inventory.PhaseReady {
 		return true, nil
 	}
-	live, err := l.Server.GetAnyway(ctx, item)
-	if err != nil || live == nil {
+	s, err := l.Server.AskAnyway(ctx, item)
+	if err != nil || !s.Exists {
 		return false, err
 	}
 	service := &apiregistrationv1.APIService{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, service); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(s.Live.Object, service); err != nil {
 		return false, fmt.Errorf("reading %s: %w", types.IDOf(item), err)
 	}
 	for _, condition := range service.Status.Conditions {

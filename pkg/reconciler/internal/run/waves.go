@@ -29,15 +29,17 @@ type Waves struct {
 	execution execution
 	steps     *steps // nil for a plan, which does not ask behaviors
 	remover   *Remover
-	pruner    *pruner
 	carryOn   bool
 	after     func(ctx context.Context, order int, final bool) error
-	last      int    // the greatest apply order
-	told      int    // the apply order of the last wave that after was called for
-	passed    bool   // some objects are not ready that no wave has waited for
-	visited   []bool // by the index of the desired object; whether the call has come to it
-	written   []bool // likewise; whether the call has written it
-	changed   []bool // likewise; whether that has changed it
+	last      int               // the greatest apply order
+	told      int               // the apply order of the last wave that after was called for
+	passed    bool              // some objects are not ready that no wave has waited for
+	begun     bool              // redundant dependents are being deleted
+	holds     bool              // some of them may be deleted only with approval
+	redundant []*inventory.Item // those that are still to be deleted
+	visited   []bool            // by the index of the desired object; whether the call has come to it
+	written   []bool            // likewise; whether the call has written it
+	changed   []bool            // likewise; whether that has changed it
 }
 
 // Options are options of a call.
@@ -64,7 +66,7 @@ func New(call *Call, options Options) *Waves {
 func newWaves(call *Call, execution execution) *Waves {
 	count, remover := len(call.Ledger.Wanted), &Remover{call: call, execution: execution, why: inventory.ReasonNotInManifests}
 	return &Waves{
-		call: call, execution: execution, steps: &steps{call: call}, remover: remover, pruner: &pruner{call: call, remover: remover}, told: math.MinInt,
+		call: call, execution: execution, steps: &steps{call: call}, remover: remover, told: math.MinInt,
 		visited: make([]bool, count), written: make([]bool, count), changed: make([]bool, count),
 	}
 }
@@ -98,8 +100,10 @@ func (w *Waves) walk(ctx context.Context, wanted []*prepare.Object) (done int, r
 	}
 	waves := prepare.Group(wanted, func(t *prepare.Object) int { return t.ApplyOrder })
 	for i, wave := range waves {
-		if gone, err := w.pruneBefore(ctx, wave[0].ApplyOrder); err != nil || !gone {
-			return done, false, err
+		if w.call.Policies.PruneAt == inventory.PruneAtWaves {
+			if gone, err := w.pruneUpTo(ctx, wave[0].ApplyOrder); err != nil || !gone {
+				return done, false, err
+			}
 		}
 		for _, members := range prepare.Group(wave, (*prepare.Object).Stage) {
 			ready, err := w.applyStage(ctx, members, len(wave))
