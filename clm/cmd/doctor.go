@@ -4,7 +4,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,13 +34,13 @@ func newDoctorCommand(e *environment) *cobra.Command {
 		Use:   "doctor [NAME]",
 		Short: "Compare the records of releases with the cluster",
 		Long: `Compare the record of release NAME, or of all releases in the namespace, with the cluster, and show what is wrong: recorded objects that are gone or
-belong to another owner, objects with the owner label of a release that are not in its record, damaged or lost records, namespaces that wait for a record,
-and locks of processes that died.
+belong to another owner, objects with the owner label of a release that are not in its record, damaged or lost records, and namespaces that wait for a
+record.
 
 Any user can set the owner label of a release on an object. clm trusts this label in the namespace of the release, in the namespaces of the objects in its
 record or manifests, and on cluster-scoped objects; in other namespaces only with --trust-namespace.
 
-With --fix, clm repairs what can be repaired by changing only records and locks, after confirmation. It does not create, change or delete any applied object.
+With --fix, clm repairs what can be repaired by changing only records, after confirmation. It does not create, change or delete any applied object.
 Whatever else a release needs is done by clm apply or clm drift --correct, which show it first.
 ` + askingHelp + `
 
@@ -101,7 +100,7 @@ func (o *doctorOptions) print(e *environment, diagnosis *doctor.Diagnosis) error
 		objects := make([]*unstructured.Unstructured, len(diagnosis.Findings))
 		for i, finding := range diagnosis.Findings {
 			namespace, name, _ := strings.Cut(finding.Release, "/")
-			objects[i] = resource("Finding", namespace, fmt.Sprintf("%s.%d", cmp.Or(name, "cluster"), i+1), findingContent(finding))
+			objects[i] = resource("Finding", namespace, fmt.Sprintf("%s.%d", name, i+1), findingContent(finding))
 		}
 		for _, note := range diagnosis.Notes {
 			fmt.Fprintln(e.err, "note:", display.Clean(note))
@@ -120,8 +119,8 @@ func writeDiagnosis(e *environment, out io.Writer, diagnosis *doctor.Diagnosis) 
 			writeWrapped(out, "", style.Bold("release "+display.Clean(release)))
 		}
 		writeWrapped(out, "  ", style.Yellow(string(finding.Kind))+"  "+display.Clean(findingText(finding)))
-		if finding.Repair != "" {
-			writeWrapped(out, "      ", "with --fix: "+display.Clean(finding.Repair))
+		if finding.Remedy != "" {
+			writeWrapped(out, "      ", "with --fix: "+display.Clean(finding.Remedy))
 		}
 		if finding.Advice != "" {
 			writeWrapped(out, "      ", display.Clean(finding.Advice))
@@ -144,7 +143,7 @@ func findingText(finding doctor.Finding) string {
 // findingContent returns the JSON form of a finding.
 func findingContent(finding doctor.Finding) map[string]any {
 	status := map[string]any{"kind": string(finding.Kind), "release": finding.Release, "message": finding.Message}
-	addTexts(status, map[string]string{"repair": finding.Repair, "advice": finding.Advice})
+	addTexts(status, map[string]string{"repair": finding.Remedy, "advice": finding.Advice})
 	if finding.Object != nil {
 		status["object"] = objectContent(*finding.Object)
 	}
@@ -163,19 +162,11 @@ func (o *doctorOptions) agree(ctx context.Context, e *environment, diagnosis *do
 	return c.get(ctx, fmt.Sprintf("Repair what can be repaired (%d of %d)?", repairable, len(diagnosis.Findings)))
 }
 
-// rankOf returns the position of a kind of findings in the order of repairs.
-func rankOf(kind doctor.FindingKind) int {
-	if kind == doctor.FindingLock {
-		return 0
-	}
-	return 1
-}
-
 // repair repairs all repairable findings, and returns their number.
 func (o *doctorOptions) repair(ctx context.Context, e *environment, diagnosis *doctor.Diagnosis) (int, error) {
 	var repairable []doctor.Finding
 	for _, finding := range diagnosis.Findings {
-		if finding.Repair != "" {
+		if finding.Remedy != "" {
 			repairable = append(repairable, finding)
 		}
 	}
@@ -185,14 +176,10 @@ func (o *doctorOptions) repair(ctx context.Context, e *environment, diagnosis *d
 	if err := o.agree(ctx, e, diagnosis, len(repairable)); err != nil {
 		return 0, err
 	}
-	// The lock of a dead process blocks all other repairs.
-	slices.SortStableFunc(repairable, func(a, b doctor.Finding) int {
-		return cmp.Compare(rankOf(a.Kind), rankOf(b.Kind))
-	})
 	repaired := 0
 	var failures []error
 	for _, finding := range repairable {
-		if err := doctor.Repair(ctx, finding); err != nil {
+		if err := finding.Repair(ctx); err != nil {
 			failure := fmt.Errorf("repairing release %s, %s: %w", finding.Release, finding.Kind, err)
 			// Several findings may share a repair.
 			if !slices.ContainsFunc(failures, func(known error) bool { return known.Error() == failure.Error() }) {

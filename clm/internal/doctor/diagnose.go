@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/display"
@@ -41,24 +40,23 @@ func (e *examination) examineLost(ctx context.Context) error {
 		namespace, name, _ := strings.Cut(release, "/")
 		finding := Finding{
 			Kind: FindingLost, Release: release, Message: fmt.Sprintf("there is no record of the release, but its mark is on %s", display.Count(left.marked, "object")),
-			Repair: "a record with these objects, but without revisions, will be created",
+			Remedy: "a record with these objects, but without revisions, will be created",
 			Advice: fmt.Sprintf("then: clm apply %s SOURCE... -n %s, or clm delete %s -n %s", name, namespace, name, namespace),
-			repair: e.repairs().restoring(apitypes.NamespacedName{Namespace: namespace, Name: name}),
 		}
 		switch {
 		case left.marked == 0 && left.parts:
 			finding.Message = "there is no record of the release and no object with its mark, but there are parts of a record"
-			finding.Repair, finding.Advice = "these parts will be removed", ""
+			finding.Remedy, finding.Advice = "these parts will be removed", ""
 		case left.marked == 0:
 			finding.Message = fmt.Sprintf(
 				"there is no record of the release, but its mark is on %s in other namespaces; that proves nothing, because any user with write access there can set it",
 				display.Count(left.doubtful, "object"))
-			finding.Advice, finding.repair = trustAdvice(namespace, name, left.elsewhere), nil
+			finding.Advice, finding.Remedy = trustAdvice(namespace, name, left.elsewhere), ""
 		}
 		err := e.connection.Client().Get(ctx, client.ObjectKey{Name: namespace}, &corev1.Namespace{})
 		if apierrors.IsNotFound(err) {
 			finding.Message += "; its namespace no longer exists"
-			finding.repair = nil
+			finding.Remedy = ""
 			finding.Advice = fmt.Sprintf("to delete them: kubectl create namespace %[2]s; clm doctor %[1]s -n %[2]s --fix; clm delete %[1]s -n %[2]s", name, namespace)
 		} else if err := e.denied(err); err != nil {
 			return fmt.Errorf("reading namespace %s: %w", namespace, err)
@@ -162,17 +160,16 @@ func (e *examination) examineUnrecorded(ctx context.Context, release *releases.R
 	finding := Finding{
 		Kind: FindingUnrecorded, Release: release.String(), Object: &found.Object,
 		Message: "it has the owner label of the release, but is not in its record",
-		Repair:  "it will be added to the record; the next clm apply will delete it if the release does not render it",
+		Remedy:  "it will be added to the record; the next clm apply will delete it if the release does not render it",
 		Advice:  "to keep it: remove its label " + releases.ReconcilerName + "/owner-id",
-		repair:  e.repairs().recording(apitypes.NamespacedName{Namespace: release.Namespace, Name: release.Name}),
 	}
 	within, err := evidenceNamespacesOf(ctx, e.connection.Records(), release, e.Trusted)
 	if err := e.denied(err); err != nil {
 		return err
 	}
-	if !within.has(found.Namespace) {
+	if !within.Has(found.Namespace) {
 		finding.Message += ", nor anything else in that namespace; that proves nothing, because any user with write access there can set the mark"
-		finding.Advice, finding.repair = trustAdvice(release.Namespace, release.Name, found.Namespace), nil
+		finding.Advice, finding.Remedy = trustAdvice(release.Namespace, release.Name, found.Namespace), ""
 	}
 	e.add(finding)
 	return nil
@@ -227,4 +224,27 @@ func isExpected(item *reconciler.InventoryItem) bool {
 	case reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseReady, reconciler.PhaseKept:
 	}
 	return !display.IsJob(item)
+}
+
+// shownOutside bounds how many objects a finding names.
+const shownOutside = 5
+
+// examineNamespace looks whether the namespace of a release is being deleted, and waits for the record.
+func (e *examination) examineNamespace(release *releases.Release) {
+	if !release.Awaited() {
+		return
+	}
+	reason := "it has deletion hooks, or its deletion has begun"
+	if beyond := release.Beyond(); len(beyond) > 0 {
+		outside := make([]string, len(beyond))
+		for i, item := range beyond {
+			outside[i] = display.Text(item)
+		}
+		reason = "these objects are not in the namespace, and would be left behind: " + display.Enumerate(outside, shownOutside)
+	}
+	e.add(Finding{
+		Kind: FindingStuck, Release: release.String(),
+		Message: "its namespace is being deleted, and is waiting for the record of the release to be deleted: " + reason,
+		Advice:  fmt.Sprintf("to delete these, and then the namespace: clm delete %s -n %s", release.Name, release.Namespace),
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
@@ -35,25 +36,21 @@ const (
 	FindingStolen FindingKind = "NotOwned"
 	// FindingUnrecorded is an object that has the mark of a release which has not recorded it.
 	FindingUnrecorded FindingKind = "Unrecorded"
-	// FindingStuck is a namespace that waits for a record, or a definition that waits for its instances.
+	// FindingStuck is a namespace that waits for a record.
 	FindingStuck FindingKind = "Stuck"
-	// FindingLock is the lock of a process that is dead.
-	FindingLock FindingKind = "StaleLock"
-	// FindingHelm is a record of Helm of a release with the same name and namespace.
-	FindingHelm FindingKind = "HelmRecord"
 )
 
 // Finding is one problem of a release.
 type Finding struct {
 	Kind FindingKind
-	// Release is namespace and name of the release; empty if the object is not of a release.
+	// Release is namespace and name of the release.
 	Release string
 	// Object is the object in question; nil if the problem is one of the record.
 	Object *display.Object
 	// Message says what is wrong.
 	Message string
-	// Repair says what the function Repair would do; empty if it would do nothing.
-	Repair string
+	// Remedy says what the function Repair would do; empty if it would do nothing.
+	Remedy string
 	// Advice says what the user can do; may be empty.
 	Advice string
 
@@ -66,7 +63,7 @@ type Diagnosis struct {
 	Releases int
 	// Findings, sorted by release.
 	Findings []Finding
-	// Notes say what could not be read, or may be outdated.
+	// Notes say what could not be read.
 	Notes []string
 }
 
@@ -87,7 +84,7 @@ func Examine(ctx context.Context, c *connection.Connection, request Request) (*D
 		Request: request, connection: c, diagnosis: &Diagnosis{},
 		recorded: map[string][]string{}, unread: map[string]bool{},
 	}
-	for _, step := range []func(context.Context) error{e.readRecords, e.sweepCluster, e.examineLost, e.examineLocks, e.examineHelm, e.examineDefinitions, e.examineIntact} {
+	for _, step := range []func(context.Context) error{e.readRecords, e.sweepCluster, e.examineLost, e.examineIntact} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -103,13 +100,9 @@ func Examine(ctx context.Context, c *connection.Connection, request Request) (*D
 	return e.diagnosis, nil
 }
 
-// Repair does what Finding.Repair says. It writes only records and locks: it creates, changes or deletes no dependent.
-func Repair(ctx context.Context, finding Finding) error {
-	if finding.repair == nil {
-		return nil
-	}
-	return finding.repair(ctx)
-}
+// Repair does what Finding.Repair says, which must not be empty. It writes only records: it creates, changes or deletes
+// no dependent.
+func (f Finding) Repair(ctx context.Context) error { return f.repair(ctx) }
 
 // examination is one call of Examine.
 type examination struct {
@@ -128,13 +121,12 @@ type examination struct {
 	byKey  map[display.Key]markedObject
 }
 
-func (e *examination) repairs() *repairs {
-	return &repairs{connection: e.connection, trusted: e.Trusted}
-}
-
+// add adds a finding. If it has a remedy, that is to rebuild the record.
 func (e *examination) add(finding Finding) {
-	if finding.repair == nil {
-		finding.Repair = ""
+	if finding.Remedy != "" {
+		namespace, name, _ := strings.Cut(finding.Release, "/")
+		r := &rebuilding{connection: e.connection, trusted: e.Trusted, name: apitypes.NamespacedName{Namespace: namespace, Name: name}}
+		finding.repair = r.run
 	}
 	e.diagnosis.Findings = append(e.diagnosis.Findings, finding)
 }
@@ -163,8 +155,7 @@ func (e *examination) readRecords(ctx context.Context) error {
 			e.recorded[name.String()] = namespacesOf(release)
 			e.add(Finding{
 				Kind: FindingDamaged, Release: name.String(), Message: fmt.Sprintf("%s is damaged: %s", damaged.Part, damaged.Damage),
-				Repair: "the record will be rebuilt from the dependents that are found by their labels, and from the revisions that are left",
-				repair: e.repairs().rebuilding(name),
+				Remedy: "the record will be rebuilt from the dependents that are found by their labels, and from the revisions that are left",
 			})
 		case err != nil && e.Name != "":
 			return err

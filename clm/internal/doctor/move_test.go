@@ -10,17 +10,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
@@ -217,7 +214,10 @@ func (p *place) finish(s *connection.Connection, name string, byDoctor bool) {
 			p.Fatal(err)
 		}
 		for _, finding := range diagnosis.Findings {
-			if err := doctor.Repair(p.Context(), finding); err != nil {
+			if finding.Remedy == "" {
+				continue
+			}
+			if err := finding.Repair(p.Context()); err != nil {
 				p.Errorf("%s: %s: %v", finding.Kind, finding.Message, err)
 			}
 		}
@@ -225,77 +225,4 @@ func (p *place) finish(s *connection.Connection, name string, byDoctor bool) {
 	if err := p.move(p.Context(), s, name); err != nil {
 		p.Fatal(err)
 	}
-}
-
-// TestDoctorKnowsTheTime is about what counts only after a while.
-func TestDoctorKnowsTheTime(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	s := p.open(testenv.Config(t))
-	p.apply(s, "a", "one")
-	lease := &coordinationv1.Lease{}
-	lease.Namespace, lease.Name, lease.Annotations = p.namespace, "clm.a", map[string]string{"clm.cs.sap.com/lock": "x"}
-	lease.Spec.HolderIdentity = new("somebody@somewhere/1")
-	if err := p.client.Create(t.Context(), lease); err != nil {
-		t.Fatal(err)
-	}
-	group := p.namespace + ".example.com"
-	orphan := testenv.Object(t, strings.ReplaceAll(`{apiVersion: GROUP/v1, kind: Thing, metadata: {name: orphan, finalizers: [example.com/operator]}}`, "GROUP", group))
-	orphan.SetNamespace(p.namespace)
-	definition := testenv.Object(t, strings.ReplaceAll(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: things.GROUP},
-		spec: {group: GROUP, scope: Namespaced, names: {kind: Thing, plural: things, singular: thing, listKind: ThingList},
-		versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`, "GROUP", group))
-	if err := p.client.Create(t.Context(), definition); err != nil {
-		t.Fatal(err)
-	}
-	testenv.Eventually(t, func() (bool, string) {
-		err := p.client.Create(t.Context(), orphan)
-		return err == nil, fmt.Sprint(err)
-	})
-	if err := p.client.Delete(t.Context(), definition); err != nil {
-		t.Fatal(err)
-	}
-	diagnosis, err := doctor.Examine(t.Context(), s, doctor.Request{Namespace: p.namespace})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(diagnosis.Findings) > 0 || len(diagnosis.Notes) != 1 || !strings.Contains(diagnosis.Notes[0], "somebody@somewhere/1 is changing release") {
-		t.Errorf("expected no finding as long as somebody may be at work, got %v and %v", diagnosis.Findings, diagnosis.Notes)
-	}
-	later, err := connection.Open(connection.Options{Config: testenv.Config(t), Holder: "test", Clock: clocktesting.NewFakeClock(time.Now().Add(10 * time.Minute))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer later.Close()
-	if diagnosis, err = doctor.Examine(t.Context(), later, doctor.Request{Namespace: p.namespace, Name: "a"}); err != nil {
-		t.Fatal(err)
-	}
-	var texts []string
-	for _, finding := range diagnosis.Findings {
-		texts = append(texts, fmt.Sprintf("%s: %s", finding.Kind, finding.Message))
-		if err := doctor.Repair(t.Context(), finding); err != nil {
-			t.Error(err)
-		}
-	}
-	all := strings.Join(texts, "\n")
-	if len(texts) != 1 || !strings.Contains(all, "StaleLock: somebody@somewhere/1 has left a lock") {
-		t.Errorf("unexpected findings: %s", all)
-	}
-	if err := p.client.Get(t.Context(), client.ObjectKeyFromObject(lease), lease); client.IgnoreNotFound(err) != nil || err == nil {
-		t.Errorf("expected the lock to be removed, got %v", err)
-	}
-	if diagnosis, err = doctor.Examine(t.Context(), later, doctor.Request{}); err != nil {
-		t.Fatal(err)
-	}
-	stuck := "is waiting for its instances, such as Thing " + p.namespace + "/orphan, which is waiting for finalizers: example.com/operator"
-	if !slices.ContainsFunc(diagnosis.Findings, func(finding doctor.Finding) bool {
-		return finding.Object != nil && finding.Object.Name == "things."+group && strings.Contains(finding.Message, stuck)
-	}) {
-		t.Errorf("expected that a type without its operator is found, got %+v", diagnosis.Findings)
-	}
-	release := client.RawPatch(apitypes.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
-	if err := p.client.Patch(t.Context(), orphan, release); err != nil {
-		t.Fatal(err)
-	}
-	p.delete(s, "a")
 }

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -20,81 +22,59 @@ import (
 // anyType has everything looked into that the server knows.
 var anyType = []reconciler.TypeVersionInfo{{Group: "*", Version: "*", Kind: "*"}}
 
-// repairs are what can be done about the records and locks of releases. Each of them is a function that is called
-// later, with --fix.
-type repairs struct {
+// lockTimeout is how long a repair waits for the lock of a release: longer than a lock lasts that a dead process has left.
+const lockTimeout = 30 * time.Second
+
+// rebuilding writes the record of a release again, which may be intact, damaged or lost.
+type rebuilding struct {
 	connection *connection.Connection
 	// trusted are namespaces in which marks of a release count although it has nothing else there.
 	trusted []string
+	name    apitypes.NamespacedName
 }
 
-// underLock does the work while it holds the lock of a release, which need not exist. It does not wait for others.
-func (r *repairs) underLock(ctx context.Context, name apitypes.NamespacedName, work func(ctx context.Context, o *runner.Operation) error) error {
-	release := &releases.Release{Namespace: name.Namespace, Name: name.Name}
-	o, done, err := runner.Begin(ctx, r.connection, release, runner.NewQuietBoard(r.connection, "doctor"), runner.Limits{LockTimeout: -1})
+// run holds the lock of the release, which need not exist.
+func (r *rebuilding) run(ctx context.Context) error {
+	locked := &releases.Release{Namespace: r.name.Namespace, Name: r.name.Name}
+	o, done, err := runner.Begin(ctx, r.connection, locked, runner.NewQuietBoard(r.connection, "doctor"), runner.Limits{LockTimeout: lockTimeout})
 	if err != nil {
 		return err
 	}
 	defer done()
 	ctx, stop := o.WatchLock(ctx)
 	defer stop()
-	return work(ctx, o)
-}
-
-// rebuilding rewrites a damaged record.
-func (r *repairs) rebuilding(name apitypes.NamespacedName) func(ctx context.Context) error {
-	return func(ctx context.Context) error {
-		return r.underLock(ctx, name, func(ctx context.Context, o *runner.Operation) error {
-			release, err := r.connection.Records().Get(ctx, name.Namespace, name.Name)
-			var damaged *releases.DamagedError
-			if err == nil {
-				return nil
-			}
-			if !errors.As(err, &damaged) {
-				return err
-			}
-			if release.State == "" {
-				release.State, release.Message = releases.StateApplying, "the record was damaged; its revisions are lost"
-			}
-			return r.rebuild(ctx, o, release, r.connection.Records().Save)
-		})
+	records := r.connection.Records()
+	release, err := records.Get(ctx, r.name.Namespace, r.name.Name)
+	write := records.Save
+	var damaged *releases.DamagedError
+	switch {
+	case errors.Is(err, releases.ErrNotFound):
+		write = records.Restore
+		release = locked
+		release.State, release.Message = releases.StateApplying, "the record was lost; its revisions are, too"
+	case errors.As(err, &damaged):
+		if release.State == "" {
+			release.State, release.Message = releases.StateApplying, "the record was damaged; its revisions are lost"
+		}
+	case err != nil:
+		return err
 	}
-}
-
-// restoring writes a record for a release that has lost it, or removes what is left of it if there are no dependents.
-func (r *repairs) restoring(name apitypes.NamespacedName) func(ctx context.Context) error {
-	return func(ctx context.Context) error {
-		return r.underLock(ctx, name, func(ctx context.Context, o *runner.Operation) error {
-			_, err := r.connection.Records().Get(ctx, name.Namespace, name.Name)
-			if !errors.Is(err, releases.ErrNotFound) {
-				return err
-			}
-			release := &releases.Release{
-				Namespace: name.Namespace, Name: name.Name, State: releases.StateApplying, Message: "the record was lost; its revisions are, too",
-			}
-			if err := r.rebuild(ctx, o, release, r.connection.Records().Restore); err != nil || len(release.Inventory) > 0 {
-				return err
-			}
-			return r.connection.Records().Remove(ctx, release)
-		})
+	if err := r.complete(ctx, release); err != nil {
+		return err
 	}
-}
-
-// recording adds objects to the record that have the mark of the release.
-func (r *repairs) recording(name apitypes.NamespacedName) func(ctx context.Context) error {
-	return func(ctx context.Context) error {
-		return r.underLock(ctx, name, func(ctx context.Context, o *runner.Operation) error {
-			release, err := r.connection.Records().Get(ctx, name.Namespace, name.Name)
-			if err != nil {
-				return err
-			}
-			return r.rebuild(ctx, o, release, r.connection.Records().Save)
-		})
+	if err := o.CheckLock(ctx); err != nil {
+		return fmt.Errorf("recording release %s: %w", release, err)
 	}
+	isLost := !release.Recorded()
+	if err := write(ctx, release); err != nil || !isLost || len(release.Inventory) > 0 {
+		return err
+	}
+	// There are only parts of a record.
+	return records.Remove(ctx, release)
 }
 
-// rebuild completes the inventory by the labels of objects, as far as these count, and writes the record.
-func (r *repairs) rebuild(ctx context.Context, o *runner.Operation, release *releases.Release, write func(context.Context, *releases.Release) error) error {
+// complete completes the inventory by the labels of objects, as far as these count.
+func (r *rebuilding) complete(ctx context.Context, release *releases.Release) error {
 	within, err := evidenceNamespacesOf(ctx, r.connection.Records(), release, r.trusted)
 	if err != nil {
 		return err
@@ -109,32 +89,17 @@ func (r *repairs) rebuild(ctx context.Context, o *runner.Operation, release *rel
 		request.Policies = current.Policies
 	}
 	result, err := t.Engine().Rebuild(ctx, request)
-	if err != nil {
-		return err
-	}
-	if err := o.CheckLock(ctx); err != nil {
-		return fmt.Errorf("recording release %s: %w", release, err)
-	}
-	release.Inventory = slices.DeleteFunc(result.Inventory, func(item *reconciler.InventoryItem) bool { return !within.has(item.Namespace) })
-	return write(ctx, release)
+	release.Inventory = slices.DeleteFunc(result.Inventory, func(item *reconciler.InventoryItem) bool { return !within.Has(item.Namespace) })
+	return err
 }
 
-// evidenceNamespaces are the namespaces in which marks of a release count as evidence. Any user can set marks, which
-// are labels, annotations and a field manager. In other namespaces they prove nothing: the release has no objects
-// there, and its users may have no permissions there.
-type evidenceNamespaces map[string]bool
-
-// has reports whether marks in a namespace count. Marks on cluster-scoped objects do: only users with permissions in
-// the whole cluster can set them.
-func (t evidenceNamespaces) has(namespace string) bool { return namespace == "" || t[namespace] }
-
-// evidenceNamespacesOf returns the namespace of a release, those of its dependents, those of the objects of its current
-// revision, and the trusted ones.
-func evidenceNamespacesOf(ctx context.Context, records *releases.Store, release *releases.Release, trusted []string) (evidenceNamespaces, error) {
-	found := evidenceNamespaces{}
-	for _, namespace := range append(namespacesOf(release), trusted...) {
-		found[namespace] = true
-	}
+// evidenceNamespacesOf returns the namespaces in which marks of a release count as evidence: its own, those of its
+// dependents, those of the objects of its current revision, and the trusted ones. Any user can set marks, which are
+// labels, annotations and a field manager. In other namespaces they prove nothing: the release has no objects there, and
+// its users may have no permissions there. The empty one is for cluster-scoped objects: only users with permissions in
+// the whole cluster can set marks there.
+func evidenceNamespacesOf(ctx context.Context, records *releases.Store, release *releases.Release, trusted []string) (sets.Set[string], error) {
+	found := sets.New("").Insert(namespacesOf(release)...).Insert(trusted...)
 	current := release.Current()
 	if current == nil {
 		return found, nil
@@ -145,9 +110,7 @@ func evidenceNamespacesOf(ctx context.Context, records *releases.Store, release 
 		return nil, err
 	}
 	for _, object := range content.Manifest {
-		if namespace := object.GetNamespace(); namespace != "" {
-			found[namespace] = true
-		}
+		found.Insert(object.GetNamespace())
 	}
 	return found, nil
 }

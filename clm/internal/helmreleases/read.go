@@ -13,7 +13,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/texts"
@@ -184,21 +183,4 @@ func list(ctx context.Context, clnt client.Reader, namespace, name string) ([]st
 		}
 	}
 	return nil, nil
-}
-
-// Names returns the namespaces and names of all releases in a namespace of which Helm has records, without reading
-// these; all namespaces if it is empty.
-func Names(ctx context.Context, clnt client.Reader, namespace string) (map[apitypes.NamespacedName]bool, error) {
-	names := map[apitypes.NamespacedName]bool{}
-	for _, kind := range []string{kindSecret, kindConfigMap} {
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind + "List"))
-		if err := clnt.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{ownerKey: ownerHelm}, client.HasLabels{nameKey}); err != nil {
-			return nil, fmt.Errorf("looking for Helm's records: %w", err)
-		}
-		for _, object := range list.Items {
-			names[apitypes.NamespacedName{Namespace: object.Namespace, Name: object.Labels[nameKey]}] = true
-		}
-	}
-	return names, nil
 }
