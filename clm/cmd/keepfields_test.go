@@ -184,36 +184,6 @@ func TestKeptFieldsOfADamagedRecord(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestKeptFieldsOfALostRecord: the objects say what is left to others. Of other fields it is not known whether the
-// manifest changes them.
-func TestKeptFieldsOfALostRecord(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	lose := func() {
-		p.loseIndex("web")
-		p.loseChunks()
-		p.must("doctor", "web", "--fix", "-y")
-	}
-	p.must("apply", "web", p.file("app.yaml", scaled(1, "a")))
-	p.scale(3)
-	p.must("apply", "web", p.file("app.yaml", scaled(1, "b")), "--conflicts=keep")
-	for _, tc := range []struct{ image, flag string }{{"c", "--conflicts=refuse"}, {"d", "--conflicts=keep"}} {
-		lose()
-		p.scale(4)
-		p.must("apply", "web", p.file("app.yaml", scaled(1, tc.image)), tc.flag)
-		p.expectScaled(tc.flag, "4 "+tc.image+" info", "spec.replicas")
-		p.expectIdle(tc.flag, p.file("app.yaml", scaled(1, tc.image)))
-	}
-	lose()
-	p.env("debug")
-	got := p.clm("apply", "web", p.file("app.yaml", scaled(1, "e")+configMap("new", "1")), "--conflicts=keep")
-	p.expect(got, exitRefused, "which fields release PLACE/web leaves to other field managers is not known: the record was lost", "--conflicts=force")
-	p.expectScaled("refused", "4 d debug", "spec.replicas")
-	p.must("apply", "web", p.file("app.yaml", scaled(1, "e")), "--conflicts=force")
-	p.expectScaled("by force", "1 e info", "")
-	p.must("delete", "web")
-}
-
 // TestFieldsThatChangeMeanwhile has an autoscaler scale after the plan was made, and before anything is applied.
 func TestFieldsThatChangeMeanwhile(t *testing.T) {
 	t.Parallel()

@@ -207,17 +207,16 @@ func noteFailure(revision *releases.Revision, reason string) {
 // unawait records that Jobs that remove themselves, and are no longer awaited, need not exist: the outcome of a Job
 // that is gone is unknown, and it must not run again for that.
 func unawait(p *Plan) {
-	rules := KeptFieldsRules{Namespace: p.Release.Namespace}
 	removeThemselves := map[display.Key]bool{}
 	for _, object := range p.objects {
 		if job, ok := object.(*unstructured.Unstructured); ok && display.IsJob(job) {
 			ttl, _, _ := unstructured.NestedFieldNoCopy(job.Object, "spec", "ttlSecondsAfterFinished")
-			removeThemselves[rules.KeyOf(job)] = ttl != nil
+			removeThemselves[keyIn(p.Release.Namespace, job)] = ttl != nil
 		}
 	}
 	for _, item := range p.Release.Inventory {
 		isWritten := item.Phase == reconciler.PhaseCreating || item.Phase == reconciler.PhaseUpdating
-		if isWritten && item.Status != status.FailedStatus && removeThemselves[rules.KeyOf(item)] {
+		if isWritten && item.Status != status.FailedStatus && removeThemselves[keyIn(p.Release.Namespace, item)] {
 			item.Phase = reconciler.PhaseReady
 		}
 	}

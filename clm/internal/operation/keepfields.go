@@ -6,15 +6,22 @@ package operation
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Conflicts say what happens to declared fields that belong to other field managers, and have other values.
@@ -30,23 +37,39 @@ const (
 	ConflictsKeep Conflicts = "keep"
 )
 
+const (
+	keptKey    = releases.ReconcilerName + "/" + types.AnnotationKeySuffixKeptFields
+	ignoredKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixIgnoreFields
+)
+
+// keptFields are fields by object, in the notation of the annotation ignore-fields.
+type keptFields map[display.Key][]string
+
 // decide renders and compares, again and again until all conflicts are decided: fields that are left to others change
 // the manifest. Each time there is at least one more of them.
 func decide(ctx context.Context, p *Plan, request Request, compare bool) error {
-	p.keeper = newKeeper(request, newLastManifest(p.connection, p.Release))
+	k := &keeper{conflicts: request.Conflicts, last: &lastManifest{plan: p}, chosen: keptFields{}}
+	p.keeper = k
+	if isLost := p.Release.Recorded() && p.Release.Current() == nil && len(p.Release.Inventory) > 0; isLost && k.conflicts == ConflictsKeep {
+		return k.last.unknown(errors.New("the record was lost, and what its revisions declared with it"))
+	}
 	for again := true; again; {
 		if err := p.render(ctx, request); err != nil {
 			return err
 		}
-		if err := p.Compare(ctx, compare || request.Conflicts == ConflictsKeep); err != nil {
+		if err := p.Compare(ctx, compare || k.conflicts == ConflictsKeep); err != nil {
 			return err
 		}
 		var err error
-		if again, err = p.keeper.choose(ctx, p); err != nil {
+		if again, err = k.choose(ctx, p); err != nil {
 			return err
 		}
 	}
-	p.keeper.note(p)
+	for i := range p.Changes {
+		if fields := k.chosen[keyIn(p.Release.Namespace, p.Changes[i].Object)]; len(fields) > 0 {
+			p.Changes[i].Notes = append(p.Changes[i].Notes, "fields that are left to other field managers from now on: "+texts.Text(strings.Join(fields, ", ")))
+		}
+	}
 	return nil
 }
 
@@ -54,14 +77,13 @@ func decide(ctx context.Context, p *Plan, request Request, compare bool) error {
 // to others, or takes all fields that the revision leaves to others with ConflictsForce. A rollback that is continued
 // keeps its manifest. If its fields are to be taken, it becomes another rollback to the same revision.
 func keepAtRollback(ctx context.Context, p *Plan, request RollbackRequest) error {
-	last := newLastManifest(p.connection, p.Release)
-	k := newKeeper(Request{Namespace: request.Namespace, Conflicts: request.Conflicts}, last)
 	manifest := p.Content.Manifest
 	var err error
 	switch {
 	case request.Conflicts == ConflictsForce:
-		manifest = k.rules.Strip(manifest)
+		manifest = withoutKept(manifest)
 	case p.New:
+		k := &keeper{conflicts: request.Conflicts, last: &lastManifest{plan: p}}
 		manifest, err = k.complete(ctx, manifest)
 	}
 	if err != nil || slices.Equal(manifest, p.Content.Manifest) {
@@ -75,48 +97,82 @@ func keepAtRollback(ctx context.Context, p *Plan, request RollbackRequest) error
 	return err
 }
 
-// keeper decides which fields a plan leaves to others.
-type keeper struct {
-	rules     KeptFieldsRules
-	conflicts Conflicts
-	last      *lastManifest
-	// chosen are fields of conflicts with the plan.
-	chosen KeptFields
+// lastManifest is the content of the current revision of a release, which is read once, and only if it is needed.
+type lastManifest struct {
+	plan    *Plan
+	isRead  bool
+	content releases.Content
+	// damage says why there are no objects although there is a revision; nil if it can be read.
+	damage *releases.DamagedError
 }
 
-func newKeeper(request Request, last *lastManifest) *keeper {
-	return &keeper{
-		rules:     KeptFieldsRules{Prefix: releases.ReconcilerName + "/", Namespace: request.Namespace},
-		conflicts: request.Conflicts, last: last, chosen: KeptFields{},
+// read returns the objects; none if there is no such revision, or if the part of the record is lost that has them:
+// nothing could bring that back, and it must not keep the release from getting a new revision. The caller must not
+// change them.
+func (m *lastManifest) read(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	if current := m.plan.Release.Current(); current != nil && !m.isRead {
+		var err error
+		m.content, err = m.plan.connection.Records().Content(ctx, m.plan.Release, current.Number)
+		if err != nil && !errors.As(err, &m.damage) {
+			return nil, err
+		}
+		m.isRead = true
 	}
+	return m.content.Manifest, nil
 }
 
-// complete returns a rendered manifest that says which fields are left to others. The last revision is read only if its
-// record says that there are such fields. If all revisions are lost, the fields are those that the dependents in the
-// cluster name.
-func (k *keeper) complete(ctx context.Context, rendered []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
-	current := k.last.release.Current()
-	if k.conflicts != ConflictsForce && k.last.isLost {
-		kept, err := k.last.kept(ctx, k.rules, rendered)
-		return k.rules.Keep(rendered, kept), err
-	}
-	if k.conflicts == ConflictsForce || current == nil || !current.KeepsFields && !k.last.isRead() && len(k.chosen) == 0 {
-		return rendered, nil
-	}
-	recorded, err := k.last.readForFields(ctx)
+// unknown returns the RefusedError for fields that must be neither taken nor left alone, for a reason.
+func (m *lastManifest) unknown(reason error) error {
+	return releases.Refused("which fields release %s leaves to other field managers is not known: %v; to take all declared fields from them: --conflicts=force",
+		m.plan.Release, reason)
+}
+
+// sinceReady returns the manifest of the last revision that was ready; that of the current one if there is none.
+func (m *lastManifest) sinceReady(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	release := m.plan.Release
+	isReady, err := becameReady(ctx, m.plan.connection, release)
 	if err != nil {
 		return nil, err
 	}
-	return k.rules.Carry(rendered, recorded, k.chosen), nil
+	ready := release.LastReady()
+	if isReady || ready == nil || ready.Number == release.Current().Number {
+		return m.read(ctx)
+	}
+	content, err := m.plan.connection.Records().Content(ctx, release, ready.Number)
+	var damage *releases.DamagedError
+	if errors.As(err, &damage) {
+		err = m.unknown(damage)
+	}
+	return content.Manifest, err
+}
+
+// keeper decides which fields a plan leaves to others.
+type keeper struct {
+	conflicts Conflicts
+	last      *lastManifest
+	// chosen are fields of conflicts with the plan.
+	chosen keptFields
+}
+
+// complete returns a rendered manifest that says which fields are left to others. The last revision is read only if its
+// record says that there are such fields. If it is damaged, the error is a RefusedError: the fields would be taken.
+func (k *keeper) complete(ctx context.Context, rendered []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	current := k.last.plan.Release.Current()
+	if k.conflicts == ConflictsForce || current == nil || !current.KeepsFields && len(k.chosen) == 0 {
+		return rendered, nil
+	}
+	recorded, err := k.last.read(ctx)
+	if err == nil && k.last.damage != nil {
+		err = k.last.unknown(k.last.damage)
+	}
+	return carryKept(k.last.plan.Release.Namespace, rendered, recorded, k.chosen), err
 }
 
 // choose chooses those fields of conflicts that are to be left to others, and reports whether the plan has to be made
 // again because of that. The error is a RefusedError if one of them cannot be left to others.
 func (k *keeper) choose(ctx context.Context, p *Plan) (again bool, err error) {
-	if k.conflicts == ConflictsKeep && k.last.isLost {
-		return false, k.confirmLost(p)
-	}
-	if k.conflicts != ConflictsKeep || !hasConflicts(p) || k.last.release.Current() == nil {
+	hasConflicts := slices.ContainsFunc(p.Changes, func(change reconciler.Change) bool { return len(change.Conflicts) > 0 })
+	if k.conflicts != ConflictsKeep || !hasConflicts || p.Release.Current() == nil {
 		return false, nil
 	}
 	recorded, err := k.last.sinceReady(ctx)
@@ -124,8 +180,15 @@ func (k *keeper) choose(ctx context.Context, p *Plan) (again bool, err error) {
 		return false, err
 	}
 	written := slices.DeleteFunc(slices.Clone(p.Changes), func(change reconciler.Change) bool { return isUnwritten(p.Release.Inventory, change) })
-	chosen, err := k.rules.Choose(p.Content.Manifest, recorded, written)
-	return err == nil && k.chosen.Add(chosen), err
+	chosen, err := chooseKept(p.Release.Namespace, p.Content.Manifest, recorded, written)
+	for key, fields := range chosen {
+		for _, field := range fields {
+			if !slices.Contains(k.chosen[key], field) {
+				k.chosen[key], again = append(k.chosen[key], field), true
+			}
+		}
+	}
+	return again, err
 }
 
 // isUnwritten reports whether a change is about an object that is recorded, but was never written, for example because
@@ -137,33 +200,156 @@ func isUnwritten(recorded []*reconciler.InventoryItem, change reconciler.Change)
 	})
 }
 
-// confirmLost returns a RefusedError if there are conflicts about dependents although all revisions are lost: what the
-// manifest changes is not known.
-func (k *keeper) confirmLost(p *Plan) error {
-	recorded := slices.DeleteFunc(slices.Clone(p.Changes), func(change reconciler.Change) bool {
-		return !slices.ContainsFunc(p.Release.Inventory, func(item *reconciler.InventoryItem) bool { return item.Matches(change.Object) })
+// carryKept returns the rendered objects with the fields that the recorded ones keep and that have the same values, and
+// with further ones. Objects that keep none are returned as they were given.
+func carryKept(namespace string, rendered, recorded []*unstructured.Unstructured, further keptFields) []*unstructured.Unstructured {
+	before := regularByKey(namespace, recorded)
+	result := slices.Clone(rendered)
+	for i, object := range rendered {
+		last := before[keyIn(namespace, object)]
+		if last == nil || !IsRegular(object) {
+			continue
+		}
+		kept := slices.Clone(further[keyIn(namespace, object)])
+		// An unreadable value was not written by us.
+		paths, _ := annotations.Fields(last.GetAnnotations()[keptKey])
+		for _, path := range paths {
+			if fieldset.Same(stored(object), stored(last), path) {
+				kept = append(kept, annotations.FieldText(path))
+			}
+		}
+		result[i] = withKept(object, kept)
+	}
+	return result
+}
+
+// withKept returns a copy of an object that keeps fields; the object itself if it names them already.
+func withKept(object *unstructured.Unstructured, kept []string) *unstructured.Unstructured {
+	values := object.GetAnnotations()
+	// The engine reports problems of what was given.
+	ignored, _ := annotations.Fields(values[ignoredKey])
+	listed, _ := annotations.Fields(values[keptKey])
+	given := slices.Concat(ignored, listed)
+	kept = slices.DeleteFunc(kept, func(field string) bool {
+		return slices.ContainsFunc(given, func(path fieldpath.Path) bool { return annotations.FieldText(path) == field })
 	})
-	fields, err := k.rules.Choose(p.Content.Manifest, [][]*unstructured.Unstructured{p.Content.Manifest}, recorded)
-	if err == nil && len(fields) > 0 {
-		err = k.last.unknown(errors.New("the record was lost, and what its revisions declared with it"))
+	if len(kept) == 0 {
+		return object
 	}
-	return err
+	slices.Sort(kept)
+	kept = slices.Compact(kept)
+	object = object.DeepCopy()
+	if values = object.GetAnnotations(); values == nil {
+		values = map[string]string{}
+	}
+	for _, key := range []string{ignoredKey, keptKey} {
+		values[key] = strings.TrimPrefix(values[key]+","+strings.Join(kept, ","), ",")
+	}
+	object.SetAnnotations(values)
+	return object
 }
 
-// note says in the plan which fields it leaves to others from now on.
-func (k *keeper) note(p *Plan) {
-	for i := range p.Changes {
-		if fields := k.chosen[k.rules.KeyOf(p.Changes[i].Object)]; len(fields) > 0 {
-			p.Changes[i].Notes = append(p.Changes[i].Notes, "fields that are left to other field managers from now on: "+texts.Text(strings.Join(fields, ", ")))
+// withoutKept returns recorded objects without the fields that they keep in addition to those that their manifests
+// ignored when they were rendered. Objects that keep none are returned as they were given.
+func withoutKept(recorded []*unstructured.Unstructured) []*unstructured.Unstructured {
+	result := slices.Clone(recorded)
+	for i, object := range recorded {
+		values := object.GetAnnotations()
+		kept, exists := values[keptKey]
+		if !exists {
+			continue
 		}
+		delete(values, keptKey)
+		paths, _ := annotations.Fields(values[ignoredKey])
+		excluded, _ := annotations.Fields(kept)
+		var rest []string
+		for _, path := range paths {
+			if !slices.ContainsFunc(excluded, path.Equals) {
+				rest = append(rest, annotations.FieldText(path))
+			}
+		}
+		if values[ignoredKey] = strings.Join(rest, ","); len(rest) == 0 {
+			delete(values, ignoredKey)
+		}
+		if len(values) == 0 {
+			values = nil // the sources render no annotations, instead of empty ones
+		}
+		result[i] = object.DeepCopy()
+		result[i].SetAnnotations(values)
 	}
+	return result
 }
 
-func hasConflicts(p *Plan) bool {
-	for _, change := range p.Changes {
-		if len(change.Conflicts) > 0 {
-			return true
+// chooseKept returns which of the conflicts of a plan are about fields that are kept, because their values are those of
+// the recorded manifest. The error is a RefusedError that names those that the annotation ignore-fields cannot name.
+func chooseKept(namespace string, rendered, recorded []*unstructured.Unstructured, changes []reconciler.Change) (keptFields, error) {
+	now, before := regularByKey(namespace, rendered), regularByKey(namespace, recorded)
+	chosen := keptFields{}
+	var problems []string
+	for _, change := range changes {
+		key := keyIn(namespace, change.Object)
+		object, last := now[key], before[key]
+		if object == nil || last == nil {
+			continue
+		}
+		for _, conflict := range change.Conflicts {
+			paths, err := annotations.Fields(conflict.Ignorable)
+			switch {
+			case err != nil || len(paths) != 1:
+				problems = append(problems, fmt.Sprintf("%s: %s belongs to %s and cannot be left alone, because %s cannot name it; to take it over: --conflicts=force",
+					change.Object, conflict.Path, conflict.Manager, ignoredKey))
+			case !isOurs(paths[0]) && fieldset.Same(stored(object), stored(last), paths[0]) && !slices.Contains(chosen[key], conflict.Ignorable):
+				chosen[key] = append(chosen[key], conflict.Ignorable)
+			}
 		}
 	}
-	return false
+	if len(problems) > 0 {
+		slices.Sort(problems)
+		return nil, &reconciler.RefusedError{Problems: slices.Compact(problems)}
+	}
+	return chosen, nil
+}
+
+// isOurs reports whether a field is one of the reconciler's own labels or annotations, which are never left to others.
+func isOurs(path fieldpath.Path) bool {
+	last := path[len(path)-1].FieldName
+	return last != nil && strings.HasPrefix(*last, releases.ReconcilerName+"/")
+}
+
+// stored returns the content of an object, that of a Secret as it is stored.
+func stored(object *unstructured.Unstructured) map[string]any {
+	texts, _, _ := unstructured.NestedStringMap(object.Object, "stringData")
+	if len(texts) == 0 || object.GroupVersionKind().GroupKind().String() != "Secret" {
+		return object.Object
+	}
+	content := object.DeepCopy().Object
+	data, _ := content["data"].(map[string]any)
+	if data == nil {
+		data = map[string]any{}
+	}
+	for key, text := range texts {
+		data[key] = base64.StdEncoding.EncodeToString([]byte(text))
+	}
+	content["data"] = data
+	return content
+}
+
+// regularByKey returns the objects by what identifies them in the cluster, without hooks that have a time of their own:
+// one may have the name of a dependent.
+func regularByKey(namespace string, objects []*unstructured.Unstructured) map[display.Key]*unstructured.Unstructured {
+	index := make(map[display.Key]*unstructured.Unstructured, len(objects))
+	for _, object := range objects {
+		if IsRegular(object) {
+			index[keyIn(namespace, object)] = object
+		}
+	}
+	return index
+}
+
+// keyIn returns the key of an object of a release in a namespace. Cluster-scoped objects get a namespace, too, which
+// does no harm.
+func keyIn(namespace string, object types.ObjectKey) display.Key {
+	key := display.KeyOf(object)
+	key.Namespace = cmp.Or(key.Namespace, namespace)
+	return key
 }

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package operation_test
+package operation
 
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,13 +14,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-var rules = operation.KeptFieldsRules{Prefix: "x/", Namespace: "home"}
-
-func parse(t *testing.T, text string) *unstructured.Unstructured {
+func parsed(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	object := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
@@ -33,35 +29,35 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 // object is a ConfigMap with annotations and data in the flow style of YAML.
 func object(t *testing.T, annotations, data string) *unstructured.Unstructured {
 	t.Helper()
-	return parse(t, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {%s}}, data: {%s}}", annotations, data))
+	return parsed(t, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {%s}}, data: {%s}}", annotations, data))
 }
 
 func list(objects ...*unstructured.Unstructured) []*unstructured.Unstructured { return objects }
 
 func TestCarry(t *testing.T) {
 	t.Parallel()
-	const both = `x/ignore-fields: "data.a,data.b", x/kept-fields: "data.a,data.b"`
+	const both = `clm.cs.sap.com/ignore-fields: "data.a,data.b", clm.cs.sap.com/kept-fields: "data.a,data.b"`
 	for _, tc := range []struct{ reason, recorded, recordedData, rendered, renderedData, further, want string }{
 		{"nothing kept", "", "a: 1", "", "a: 1", "", ""},
 		{"unchanged", both, "a: 1, b: 1", "", "a: 1, b: 1", "", both},
-		{"one changed", both, "a: 1, b: 1", "", "a: 1, b: 2", "", `x/ignore-fields: data.a, x/kept-fields: data.a`},
+		{"one changed", both, "a: 1, b: 1", "", "a: 1, b: 2", "", `clm.cs.sap.com/ignore-fields: data.a, clm.cs.sap.com/kept-fields: data.a`},
 		{"all changed", both, "a: 1, b: 1", "", "a: 2, b: 2", "", ""},
-		{"one removed", both, "a: 1, b: 1", "", "a: 1", "", `x/ignore-fields: data.a, x/kept-fields: data.a`},
+		{"one removed", both, "a: 1, b: 1", "", "a: 1", "", `clm.cs.sap.com/ignore-fields: data.a, clm.cs.sap.com/kept-fields: data.a`},
 		{"in no manifest", both, "a: 1", "", "a: 1", "", both},
-		{"a further one", both, "a: 1, b: 1, c: 1", "", "a: 1, b: 1, c: 1", "data.c", `x/ignore-fields: "data.a,data.b,data.c", x/kept-fields: "data.a,data.b,data.c"`},
-		{"others that the manifest ignores", both, "a: 1, b: 1", "x/ignore-fields: data.z", "a: 1, b: 1", "", `x/ignore-fields: "data.z,data.a,data.b", x/kept-fields: "data.a,data.b"`},
-		{"the manifest names it now", both, "a: 1, b: 1", "x/ignore-fields: data.a", "a: 1, b: 1", "", `x/ignore-fields: "data.a,data.b", x/kept-fields: data.b`},
-		{"the manifest names all", both, "a: 1, b: 1", `x/ignore-fields: "data.b, data.a"`, "a: 1, b: 1", "", `x/ignore-fields: "data.b, data.a"`},
+		{"a further one", both, "a: 1, b: 1, c: 1", "", "a: 1, b: 1, c: 1", "data.c", `clm.cs.sap.com/ignore-fields: "data.a,data.b,data.c", clm.cs.sap.com/kept-fields: "data.a,data.b,data.c"`},
+		{"others that the manifest ignores", both, "a: 1, b: 1", "clm.cs.sap.com/ignore-fields: data.z", "a: 1, b: 1", "", `clm.cs.sap.com/ignore-fields: "data.z,data.a,data.b", clm.cs.sap.com/kept-fields: "data.a,data.b"`},
+		{"the manifest names it now", both, "a: 1, b: 1", "clm.cs.sap.com/ignore-fields: data.a", "a: 1, b: 1", "", `clm.cs.sap.com/ignore-fields: "data.a,data.b", clm.cs.sap.com/kept-fields: data.b`},
+		{"the manifest names all", both, "a: 1, b: 1", `clm.cs.sap.com/ignore-fields: "data.b, data.a"`, "a: 1, b: 1", "", `clm.cs.sap.com/ignore-fields: "data.b, data.a"`},
 		{"as recorded", both, "a: 1, b: 1", both, "a: 1, b: 1", "", both},
-		{"what the manifest ignored before", "x/ignore-fields: data.a", "a: 1", "", "a: 1", "", ""},
+		{"what the manifest ignored before", "clm.cs.sap.com/ignore-fields: data.a", "a: 1", "", "a: 1", "", ""},
 	} {
 		recorded, rendered := object(t, tc.recorded, tc.recordedData), object(t, tc.rendered, tc.renderedData)
-		further := operation.KeptFields{}
+		further := keptFields{}
 		if tc.further != "" {
 			further[display.Key{GroupKind: rendered.GroupVersionKind().GroupKind(), Namespace: "home", Name: "a"}] = []string{tc.further}
 		}
 		before := rendered.DeepCopy()
-		got := rules.Carry(list(rendered), list(recorded), further)[0]
+		got := carryKept("home", list(rendered), list(recorded), further)[0]
 		if diff := cmp.Diff(object(t, tc.want, tc.renderedData).GetAnnotations(), got.GetAnnotations()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 		}
@@ -71,36 +67,20 @@ func TestCarry(t *testing.T) {
 	}
 }
 
-// TestKeep: fields are kept of which the manifest is not known any more.
-func TestKeep(t *testing.T) {
-	t.Parallel()
-	const both = `x/ignore-fields: "data.a,data.b", x/kept-fields: "data.a,data.b"`
-	kept := rules.Kept(list(object(t, both, "")))
-	rendered, hook := object(t, "", "a: 1"), object(t, "x/deletion-hook: pre-delete", "")
-	got := rules.Keep(list(rendered, hook), kept)
-	if diff := cmp.Diff(object(t, both, "a: 1"), got[0]); diff != "" || got[1] != hook || len(rendered.GetAnnotations()) > 0 {
-		t.Errorf("want only the fields of the object that is not a hook, and no changed objects, got %v (-want +got):\n%s", got, diff)
-	}
-	if kept := rules.Kept(list(object(t, `x/kept-fields: "["`, ""))); len(kept) > 0 {
-		t.Errorf("want nothing of what cannot be read, got %v", kept)
-	}
-}
-
 // TestStrip: what was added to a manifest goes, and what it had stays as it was.
 func TestStrip(t *testing.T) {
 	t.Parallel()
-	const both = `x/ignore-fields: "data.a,data.b", x/kept-fields: "data.a,data.b"`
+	const both = `clm.cs.sap.com/ignore-fields: "data.a,data.b", clm.cs.sap.com/kept-fields: "data.a,data.b"`
 	for _, tc := range []struct{ recorded, want string }{
 		{both, ""},
-		{`x/ignore-fields: "data.z , data.y,data.a", x/kept-fields: data.a, y: z`, `x/ignore-fields: "data.z , data.y", y: z`},
-		{`x/ignore-fields: "data.a,data.z", x/kept-fields: data.a`, `x/ignore-fields: data.z`},
-		{`x/ignore-fields: "data.a,data.b", x/kept-fields: data.a`, `x/ignore-fields: data.b`},
-		{`x/ignore-fields: data.a`, `x/ignore-fields: data.a`},
-		{`x/ignore-fields: "[", x/kept-fields: data.a`, `x/ignore-fields: "["`},
+		{`clm.cs.sap.com/ignore-fields: "data.z , data.y,data.a", clm.cs.sap.com/kept-fields: data.a, y: z`, `clm.cs.sap.com/ignore-fields: "data.z,data.y", y: z`},
+		{`clm.cs.sap.com/ignore-fields: "data.a,data.z", clm.cs.sap.com/kept-fields: data.a`, `clm.cs.sap.com/ignore-fields: data.z`},
+		{`clm.cs.sap.com/ignore-fields: "data.a,data.b", clm.cs.sap.com/kept-fields: data.a`, `clm.cs.sap.com/ignore-fields: data.b`},
+		{`clm.cs.sap.com/ignore-fields: data.a`, `clm.cs.sap.com/ignore-fields: data.a`},
 	} {
 		recorded := object(t, tc.recorded, "a: 1")
 		before := recorded.DeepCopy()
-		got := rules.Strip(list(recorded))[0]
+		got := withoutKept(list(recorded))[0]
 		if diff := cmp.Diff(object(t, tc.want, "a: 1").GetAnnotations(), got.GetAnnotations(), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.recorded, diff)
 		}
@@ -119,19 +99,19 @@ func TestOtherObjects(t *testing.T) {
 		"another namespace": func(o *unstructured.Unstructured) { o.SetNamespace("b") },
 		"another kind":      func(o *unstructured.Unstructured) { o.SetKind("Secret") },
 	} {
-		recorded := object(t, "x/ignore-fields: data.a, x/kept-fields: data.a", "a: 1")
+		recorded := object(t, "clm.cs.sap.com/ignore-fields: data.a, clm.cs.sap.com/kept-fields: data.a", "a: 1")
 		change(recorded)
-		if got := rules.Carry(list(rendered), list(recorded), nil); got[0] != rendered {
+		if got := carryKept("home", list(rendered), list(recorded), nil); got[0] != rendered {
 			t.Errorf("%s: got %v", reason, got)
 		}
 	}
-	hook := object(t, "x/deletion-hook: pre-delete", "a: 1")
-	recorded := object(t, "x/ignore-fields: data.a, x/kept-fields: data.a", "a: 1")
-	if got := rules.Carry(list(rendered, hook), list(hook, recorded), nil); got[0] == rendered || got[1] != hook {
+	hook := object(t, "clm.cs.sap.com/deletion-hook: pre-delete", "a: 1")
+	recorded := object(t, "clm.cs.sap.com/ignore-fields: data.a, clm.cs.sap.com/kept-fields: data.a", "a: 1")
+	if got := carryKept("home", list(rendered, hook), list(hook, recorded), nil); got[0] == rendered || got[1] != hook {
 		t.Errorf("want only the fields of the object that is not a hook, got %v", got)
 	}
 	recorded.SetNamespace("home")
-	if got := rules.Carry(list(rendered), list(recorded), nil); got[0] == rendered {
+	if got := carryKept("home", list(rendered), list(recorded), nil); got[0] == rendered {
 		t.Error("want the namespace of the release to be the same as none")
 	}
 }
@@ -146,38 +126,21 @@ func TestChoose(t *testing.T) {
 	conflict := func(ignorable string) reconciler.FieldChange {
 		return reconciler.FieldChange{Path: "." + ignorable, Ignorable: ignorable, Manager: "them"}
 	}
-	rendered, recorded := list(object(t, "", "a: 1, b: 1, c: 1")), [][]*unstructured.Unstructured{list(object(t, "", "a: 1, b: 2"))}
-	got, err := rules.Choose(rendered, recorded, change(conflict("data.a"), conflict("data.b"), conflict("data.c"), conflict("data.a"), conflict(`metadata.annotations["x/digest"]`)))
-	want := operation.KeptFields{display.KeyOf(change()[0].Object): {"data.a"}}
+	rendered, recorded := list(object(t, "", "a: 1, b: 1, c: 1")), list(object(t, "", "a: 1, b: 2"))
+	got, err := chooseKept("home", rendered, recorded, change(conflict("data.a"), conflict("data.b"), conflict("data.c"), conflict("data.a"), conflict(`metadata.annotations["clm.cs.sap.com/digest"]`)))
+	want := keptFields{display.KeyOf(change()[0].Object): {"data.a"}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("want what the manifest does not change, without our own: %v (-want +got):\n%s", err, diff)
 	}
-	if got, err := rules.Choose(rendered, nil, change(conflict("data.a"))); len(got) > 0 || err != nil {
+	if got, err := chooseKept("home", rendered, nil, change(conflict("data.a"))); len(got) > 0 || err != nil {
 		t.Errorf("want nothing of a new object, got %v, %v", got, err)
 	}
-	for reason, tc := range map[string]struct {
-		earlier []*unstructured.Unstructured
-		want    operation.KeptFields
-	}{
-		"the same in each":        {list(object(t, "", "a: 1, b: 1")), want},
-		"changed before the last": {list(object(t, "", "a: 2, b: 1")), operation.KeptFields{}},
-		"new in the last":         {nil, operation.KeptFields{}},
-	} {
-		got, err := rules.Choose(rendered, append(slices.Clone(recorded), tc.earlier), change(conflict("data.a"), conflict("data.b")))
-		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
-			t.Errorf("%s: %v (-want +got):\n%s", reason, err, diff)
-		}
-	}
 	nameless := reconciler.FieldChange{Path: `.data.a`, Manager: "them"}
-	_, err = rules.Choose(rendered, recorded, change(nameless))
+	_, err = chooseKept("home", rendered, recorded, change(nameless))
 	var refused *reconciler.RefusedError
-	text := "ConfigMap home/a: .data.a belongs to them and cannot be left alone, because x/ignore-fields cannot name it; to take it over: --conflicts=force"
+	text := "ConfigMap home/a: .data.a belongs to them and cannot be left alone, because clm.cs.sap.com/ignore-fields cannot name it; to take it over: --conflicts=force"
 	if !errors.As(err, &refused) || err.Error() != text {
 		t.Errorf("want %s, got %v", text, err)
-	}
-	nameless.Path = ".data.b"
-	if got, err := rules.Choose(rendered, recorded, change(nameless)); len(got) > 0 || err != nil {
-		t.Errorf("want what the manifest changes to be taken, got %v, %v", got, err)
 	}
 }
 
@@ -185,13 +148,13 @@ func TestChoose(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	secret := func(fields string) *unstructured.Unstructured {
-		return parse(t, "{apiVersion: v1, kind: Secret, metadata: {name: a}, "+fields+"}")
+		return parsed(t, "{apiVersion: v1, kind: Secret, metadata: {name: a}, "+fields+"}")
 	}
 	recorded := secret("stringData: {a: x}")
-	recorded.SetAnnotations(map[string]string{"x/ignore-fields": "data.a", "x/kept-fields": "data.a"})
+	recorded.SetAnnotations(map[string]string{"clm.cs.sap.com/ignore-fields": "data.a", "clm.cs.sap.com/kept-fields": "data.a"})
 	for fields, kept := range map[string]bool{"stringData: {a: x}": true, "data: {a: eA==}": true, "stringData: {a: y}": false, "data: {a: eQ==}": false} {
-		got := rules.Carry(list(secret(fields)), list(recorded), nil)[0]
-		if (got.GetAnnotations()["x/kept-fields"] != "") != kept {
+		got := carryKept("home", list(secret(fields)), list(recorded), nil)[0]
+		if (got.GetAnnotations()["clm.cs.sap.com/kept-fields"] != "") != kept {
 			t.Errorf("%s: want kept %t, got %v", fields, kept, got.GetAnnotations())
 		}
 	}

@@ -70,10 +70,10 @@ func isRecorded(ctx context.Context, p *Plan, current *releases.Revision) (bool,
 	if p.Revision.Inputs == current.Inputs || !slices.ContainsFunc(p.Content.Manifest, isHook) {
 		return p.Revision.Inputs == current.Inputs, nil
 	}
-	if _, err := last.read(ctx); err != nil || !last.isRead() {
+	if _, err := last.read(ctx); err != nil || last.damage != nil {
 		return false, err
 	}
-	recorded, err := nameless(releases.Content{Values: last.values, Manifest: last.objects}, *current)
+	recorded, err := nameless(last.content, *current)
 	if err != nil {
 		return false, err
 	}
@@ -81,7 +81,7 @@ func isRecorded(ctx context.Context, p *Plan, current *releases.Revision) (bool,
 	if err != nil || rendered != recorded {
 		return false, err
 	}
-	p.Content.Manifest, p.Revision.Inputs, p.Revision.Objects = last.objects, current.Inputs, len(last.objects)
+	p.Content.Manifest, p.Revision.Inputs, p.Revision.Objects = last.content.Manifest, current.Inputs, len(last.content.Manifest)
 	return true, nil
 }
 
