@@ -12,7 +12,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/helmreleases"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -80,8 +79,8 @@ func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *connection.
 		fmt.Fprintf(e.err, "Helm release %s has become a release of clm already.\n", a.Helm)
 		return o.retireAlone(ctx, e, s, a.Helm)
 	}
-	fmt.Fprintf(e.err, "Helm release %s has %s; revision %d is deployed, from %s-%s.\n",
-		a.Helm, display.Count(len(a.Helm.Revisions), "revision"), a.Deployed.Number, a.Deployed.Chart.Name, a.Deployed.Chart.Version)
+	deployed := a.Helm.Deployed
+	fmt.Fprintf(e.err, "Revision %d of Helm release %s is deployed, from %s-%s.\n", deployed.Number, a.Helm, display.Clean(deployed.Chart), display.Clean(deployed.Version))
 	e.warnOfHelm(a)
 	if o.deleteRecord {
 		fmt.Fprintln(e.err, recordText(a.Helm)+" is deleted at the end.")
@@ -97,11 +96,8 @@ func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *connection.
 	return o.retire(ctx, e, s, a.Helm)
 }
 
-// warnOfHelm says what does not become a part of the release of clm.
+// warnOfHelm names other programs that have installed objects of the release.
 func (e *environment) warnOfHelm(a *operation.HelmAdoption) {
-	for _, text := range a.Skipped {
-		fmt.Fprintf(e.err, "Warning: %s\n", display.CleanLines(text))
-	}
 	for _, program := range a.Programs {
 		fmt.Fprintf(e.err, "Warning: objects of the release were installed by %s, a program with Helm's packages. If it is a controller, stop it from managing the release first. "+
 			"clm does not remove the fields that it has set and the chart no longer has; to remove them: clm apply with --update-policy replace\n", display.Clean(program))
@@ -109,16 +105,12 @@ func (e *environment) warnOfHelm(a *operation.HelmAdoption) {
 }
 
 // recordText names Helm's record of a release.
-func recordText(release *helmreleases.Release) string {
-	parts := release.FirstRecord()
-	if last := release.Last().Record(); last != parts {
-		parts += " to " + last
-	}
-	return fmt.Sprintf("Helm's record of release %s (%s)", release, parts)
+func recordText(release *operation.HelmRelease) string {
+	return fmt.Sprintf("Helm's record of release %s (%s)", release, release.Records())
 }
 
 // retireAlone deletes Helm's record of a release that was adopted before, if that is wanted.
-func (o *adoptOptions) retireAlone(ctx context.Context, e *environment, s *connection.Connection, release *helmreleases.Release) error {
+func (o *adoptOptions) retireAlone(ctx context.Context, e *environment, s *connection.Connection, release *operation.HelmRelease) error {
 	if o.dryRun.isSet() {
 		return nil
 	}
@@ -141,13 +133,14 @@ func (o *adoptOptions) retireAlone(ctx context.Context, e *environment, s *conne
 }
 
 // retire deletes Helm's record of an adopted release, or says what may happen while it is there.
-func (o *adoptOptions) retire(ctx context.Context, e *environment, s *connection.Connection, release *helmreleases.Release) error {
+func (o *adoptOptions) retire(ctx context.Context, e *environment, s *connection.Connection, release *operation.HelmRelease) error {
 	if !o.deleteRecord {
-		fmt.Fprintf(e.err, "Warning: Helm still has a record of the release: %s To delete the record: %s\n", helmreleases.Danger, release.RetireCommand())
+		fmt.Fprintf(e.err, "Warning: Helm still has a record of the release: helm upgrade changes the objects, and helm uninstall before Helm 4.3 deletes them, whoever owns them. "+
+			"To delete the record: clm adopt %s --from-helm --delete-helm-record -n %s\n", release.Name, release.Namespace)
 		return nil
 	}
 	err := release.Retire(ctx, s.Client())
-	if errors.Is(err, helmreleases.ErrChanged) {
+	if errors.Is(err, operation.ErrHelmChanged) {
 		return releases.Refused("%s; its record was not deleted. To adopt what Helm has installed since, run the same command again", err)
 	}
 	if err != nil {

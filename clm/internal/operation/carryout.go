@@ -106,9 +106,6 @@ func (a *application) enter(ctx context.Context) error {
 	if inventory := a.plan.exact.Inventory; inventory != nil {
 		a.plan.Release.Inventory = inventory
 	}
-	if err := a.recordPast(ctx); err != nil {
-		return err
-	}
 	var err error
 	switch {
 	case !a.plan.Release.Recorded():

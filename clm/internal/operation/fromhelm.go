@@ -7,35 +7,42 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/helmreleases"
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/internal/gitops"
+	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // HelmAdoptionRequest names a release of Helm that becomes a release of clm with the same name and namespace.
 type HelmAdoptionRequest struct {
 	// Namespace and Name of the release.
 	Namespace, Name string
-	// Policies of the revisions, for objects without annotations.
+	// Policies of the revision, for objects without annotations.
 	Policies reconciler.Policies
 }
 
 // HelmAdoption is what will happen when a release of Helm becomes a release of clm.
 type HelmAdoption struct {
 	// Helm is the release as Helm has recorded it.
-	Helm *helmreleases.Release
-	// Deployed is the revision that is installed; zero if the plan is nil.
-	Deployed helmreleases.Revision
-	// Skipped says which older revisions are left out, and why: they cannot be read, or clm could not apply them.
-	Skipped []string
+	Helm *HelmRelease
 	// Programs are the field managers other than Helm's that have installed objects of the release with Helm's
 	// packages, such as controllers. Fields that these have set, and that are not declared, stay.
 	Programs []string
-	// Plan records the revisions, and applies the one that is installed. It is nil if that was done before.
+	// Plan records the revision that is installed, and applies it. It is nil if that was done before.
 	Plan *Plan
 }
 
@@ -46,132 +53,206 @@ func (a *HelmAdoption) Close() {
 	}
 }
 
-// PlanHelmAdoption plans to make a release of Helm one of clm. The revisions of clm are those of Helm, with their
-// numbers, times, values and objects; hooks count as completed. If the newest one is not the one that is installed, the
-// latter is recorded once more, as the newest one. Objects that have the marks of the Helm release are adopted; those
-// of other owners are refused.
+// PlanHelmAdoption plans to make a release of Helm one of clm. Its first revision is the one that is installed, with
+// the number, time, values and objects that Helm has recorded; hooks count as completed. Objects that have the marks of
+// the Helm release are adopted; those of other owners are refused.
 //
 // If such an adoption was interrupted, it is continued. The error is a RefusedError if there is another release of clm
-// with the name, if an operation of Helm has not ended, or if no revision is installed. An older revision that cannot
-// be read, or that clm could not apply, is left out, and Skipped names it. The caller closes the result.
+// with the name, or if there is nothing to adopt. The caller closes the result.
 func PlanHelmAdoption(ctx context.Context, c *connection.Connection, request HelmAdoptionRequest) (*HelmAdoption, error) {
-	if err := c.Ready(ctx); err != nil {
-		return nil, err
-	}
-	found, err := helmreleases.Read(ctx, c.Client(), request.Namespace, request.Name)
-	if errors.Is(err, helmreleases.ErrNotFound) {
-		return nil, releases.Refused("%s", err)
-	}
+	release, err := find(ctx, c, request.Namespace, request.Name)
 	if err != nil {
 		return nil, err
 	}
-	release, err := c.Records().Get(ctx, request.Namespace, request.Name)
+	a := &HelmAdoption{}
+	if a.Helm, err = readHelm(ctx, c.Client(), request.Namespace, request.Name); err != nil {
+		return nil, err
+	}
+	deployed, current := a.Helm.Deployed, release.Current()
+	isKnown := slices.ContainsFunc(release.Revisions, func(revision releases.Revision) bool {
+		return revision.Number == deployed.Number && revision.Created.Equal(deployed.Created)
+	})
 	switch {
-	case errors.Is(err, releases.ErrNotFound):
-		release = &releases.Release{Namespace: request.Namespace, Name: request.Name, State: releases.StateApplying}
-	case err != nil:
-		return nil, err
-	default:
-		if err := confirmOrigin(release, found); err != nil {
-			return nil, err
-		}
+	// Without revisions, the process has died that was about to record the first one.
+	case !isKnown && (current != nil || len(release.Inventory) > 0):
+		return nil, releases.Refused("there is a release %s of clm already, and it was not made from revision %d of the Helm release; nothing was changed. "+
+			"If it was made from an earlier one, delete Helm's record: kubectl delete secrets,configmaps -l owner=helm,name=%s -n %s", release, deployed.Number, release.Name, release.Namespace)
+	case isKnown && (current.Number > deployed.Number || release.State == releases.StateReady):
+		return a, nil
 	}
-	adoption := &HelmAdoption{Helm: found}
-	if isAdopted(release, found) {
-		return adoption, nil
-	}
-	if adoption.Deployed, err = deployed(found); err != nil {
-		return nil, err
-	}
-	for _, revision := range found.Unreadable {
-		adoption.Skipped = append(adoption.Skipped, fmt.Sprintf("revision %d is left out: %s", revision.Number, revision.Reason))
-	}
-	history := historyOf(found, adoption.Deployed, request.Policies)
-	current, err := history[len(history)-1].Content()
-	if err != nil {
-		return nil, err
-	}
-	objects, err := divide(ctx, c.Client(), found, current.Manifest)
-	if err != nil {
-		return nil, err
-	}
-	adoption.Programs = slices.DeleteFunc(objects.programs, runner.Reclaims)
-	return adoption, adoption.planTakeover(ctx, c, release, history, objects)
+	return a, a.plan(ctx, c, release, request.Policies)
 }
 
-// confirmOrigin returns a RefusedError unless the release of clm was made from that of Helm: of the revisions with
-// numbers that both have, all have the same times, and there is at least one. Both tools may have forgotten old
-// revisions.
-func confirmOrigin(release *releases.Release, found *helmreleases.Release) error {
-	if release.State == releases.StateDeleting {
-		return releases.BeingDeleted(release)
+func (a *HelmAdoption) plan(ctx context.Context, c *connection.Connection, release *releases.Release, policies reconciler.Policies) error {
+	deployed, current := a.Helm.Deployed, release.Current()
+	plan := &Plan{connection: c, Release: release, Operation: Adopt, New: current == nil, confirm: func(ctx context.Context) error {
+		err := a.Helm.confirm(ctx, c.Client())
+		if errors.Is(err, ErrHelmChanged) {
+			return &releases.ChangedError{Release: release.String()}
+		}
+		return err
+	}}
+	var err error
+	if plan.Content, err = a.Helm.content(); err != nil {
+		return err
 	}
-	if len(release.Revisions) == 0 && len(release.Inventory) == 0 {
-		// The process has died that was about to record the first revision.
-		return nil
+	if err := checkReserved(release, plan.Content.Manifest); err != nil {
+		return err
 	}
-	same, different := 0, ""
-	for _, recorded := range release.Revisions {
-		for _, revision := range found.Revisions {
-			switch {
-			case recorded.Number != revision.Number:
-			case revision.Created.IsZero():
-				// It proves nothing.
-			case revision.Created.Equal(recorded.Created):
-				same++
-			default:
-				different = fmt.Sprintf("revision %d of Helm was made at %s, that of clm at %s", revision.Number, text(revision.Created), text(recorded.Created))
+	if err := checkHooks(plan.Content.Manifest, c.Client().Scheme()); err != nil {
+		return err
+	}
+	if current != nil {
+		plan.Revision = *current
+	} else {
+		plan.Revision = releases.Revision{
+			Number: deployed.Number, Created: deployed.Created, Description: "Helm: " + deployed.Description, Installed: deployed.Number > 1, Policies: policies,
+			Sources: []releases.Source{{Reference: deployed.Chart, Kind: string(sources.Chart), Name: deployed.Chart, Version: deployed.Version, AppVersion: deployed.AppVersion}},
+			Objects: len(plan.Content.Manifest), Inputs: unordered,
+		}
+		if plan.Revision.Inputs, err = inputs(plan.Content, plan.Revision); err != nil {
+			return err
+		}
+	}
+	if err := a.choose(ctx, plan); err != nil {
+		return err
+	}
+	if err := plan.Compare(ctx, true); err != nil {
+		return err
+	}
+	if err := confirmNew(ctx, c.Records(), plan); err != nil {
+		plan.Close()
+		return err
+	}
+	a.Plan = plan
+	return nil
+}
+
+// content returns what the installed revision consists of, with the annotations that Helm's ones become.
+func (r *HelmRelease) content() (releases.Content, error) {
+	number := r.Deployed.Number
+	mapper := gitops.HelmMapper{Prefix: releases.ReconcilerName + "/", Revision: number, Installed: number > 1, ReleaseHooks: true}
+	content := releases.Content{Values: r.Deployed.values, Notes: r.Deployed.notes}
+	for _, object := range r.Deployed.objects {
+		variants, err := mapper.Map(object, object.GroupVersionKind().GroupKind(), object.Definition)
+		if err != nil {
+			return content, fmt.Errorf("revision %d of Helm release %s: %s (%s): %w", number, r, display.Text(object), object.Source, err)
+		}
+		for _, missing := range variants {
+			each := object.DeepCopy()
+			if len(missing) > 0 {
+				annotations := each.GetAnnotations()
+				if annotations == nil {
+					annotations = map[string]string{}
+				}
+				maps.Copy(annotations, missing)
+				each.SetAnnotations(annotations)
+			}
+			content.Manifest = append(content.Manifest, each)
+		}
+	}
+	// Helm has applied versioned objects with the names that they were rendered with.
+	content.Manifest = sources.Rules{Prefix: mapper.Prefix}.Without(content.Manifest)
+	return content, nil
+}
+
+// readsAtOnce limits how many objects are read at the same time.
+const readsAtOnce = 8
+
+// choose reads the objects of the revision. Those that have the marks of the Helm release, and of no other owner, are
+// adopted; hooks count as completed; and all others are applied as always.
+func (a *HelmAdoption) choose(ctx context.Context, plan *Plan) error {
+	clnt := plan.connection.Client()
+	var placed []display.Object
+	for _, object := range plan.Content.Manifest {
+		if !IsRegular(object) {
+			continue
+		}
+		namespace, err := display.Namespace(clnt.RESTMapper(), object, a.Helm.Namespace)
+		if err != nil {
+			return err
+		}
+		each := display.ObjectOf(object)
+		each.Namespace = namespace
+		if gitops.HasHelmHook(object.GetAnnotations()) {
+			noteDone(plan.Release, each)
+			continue
+		}
+		placed = append(placed, each)
+	}
+	found := make([]*metav1.PartialObjectMetadata, len(placed))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readsAtOnce)
+	for i, object := range placed {
+		group.Go(func() error {
+			found[i] = &metav1.PartialObjectMetadata{}
+			found[i].SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
+			err := clnt.Get(ctx, client.ObjectKey{Namespace: object.Namespace, Name: object.Name}, found[i])
+			if err != nil && !apierrors.IsNotFound(err) && !cluster.IsNoMatch(err) {
+				return fmt.Errorf("reading %s: %w", object, err)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i, object := range placed {
+		if a.Helm.owns(found[i]) {
+			plan.TakeOver(object)
+			a.Programs = append(a.Programs, programsOf(found[i])...)
+		}
+	}
+	slices.Sort(a.Programs)
+	a.Programs = slices.DeleteFunc(slices.Compact(a.Programs), runner.Reclaims)
+	return nil
+}
+
+// The annotations by which Helm knows that an object belongs to a release.
+const (
+	helmNameKey      = "meta.helm.sh/release-name"
+	helmNamespaceKey = "meta.helm.sh/release-namespace"
+)
+
+// owns reports whether an object has the marks of the release and of no other owner.
+func (r *HelmRelease) owns(object metav1.Object) bool {
+	values := object.GetAnnotations()
+	if values[helmNameKey] != r.Name || values[helmNamespaceKey] != r.Namespace || metav1.GetControllerOfNoCopy(object) != nil {
+		return false
+	}
+	for _, marks := range []map[string]string{object.GetLabels(), values} {
+		for key := range marks {
+			if strings.HasSuffix(key, "/"+types.LabelKeySuffixOwnerId) || strings.HasSuffix(key, "/"+types.AnnotationKeySuffixOwnerId) {
+				return false
 			}
 		}
 	}
-	if same > 0 && different == "" {
-		return nil
-	}
-	if different != "" {
-		different = ": " + different
-	}
-	if different == "" {
-		return releases.Refused("there is a release %s of clm already, which has no revision in common with the Helm release; if the release was adopted from it, delete Helm's record: "+
-			"kubectl delete secrets,configmaps -l owner=helm,name=%s -n %s", release, found.Name, found.Namespace)
-	}
-	return releases.Refused("there is a release %s of clm already, and it was not made from the Helm release%s; nothing was changed", release, different)
+	return true
 }
 
-// isAdopted reports whether a release of clm has all revisions of the Helm release from which it was made, and has been
-// ready with the last one of these, or has newer ones.
-func isAdopted(release *releases.Release, found *helmreleases.Release) bool {
-	current, last := release.Current(), found.Last().Number
-	switch {
-	case current == nil || current.Number < last:
-		return false
-	case release.State == releases.StateReady, current.Number > last+1:
-		return true
-	default:
-		return current.Number == last+1 && current.Description != again(found)
-	}
-}
-
-// deployed returns the revision that is installed.
-func deployed(found *helmreleases.Release) (helmreleases.Revision, error) {
-	last := found.Last()
-	switch {
-	case last.Status == helmreleases.StatusPendingInstall:
-		return last, releases.Refused("an installation of Helm release %s is running, or was interrupted (%s is %s). If it is not running any more: helm uninstall %s -n %s",
-			found, last.Record(), last.Status, found.Name, found.Namespace)
-	case last.Status == helmreleases.StatusUninstalling:
-		return last, releases.Refused("Helm release %s is being uninstalled, or that was interrupted (%s is %s). If it is not running any more: helm uninstall %s -n %s",
-			found, last.Record(), last.Status, found.Name, found.Namespace)
-	case last.Status.Pending():
-		return last, releases.Refused("an operation of Helm on release %s is running, or was interrupted (%s is %s). If it is not running any more: helm rollback %s -n %s",
-			found, last.Record(), last.Status, found.Name, found.Namespace)
-	case last.Status == helmreleases.StatusUninstalled:
-		return last, releases.Refused("Helm release %s was uninstalled, and only its history is left, so there is nothing to adopt", found)
-	}
-	for i := len(found.Revisions) - 1; i >= 0; i-- {
-		if revision := found.Revisions[i]; revision.Status == helmreleases.StatusDeployed {
-			return revision, nil
+// programsOf returns the field managers that have set the marks of an object: helm, or another program that contains
+// Helm's packages, such as a controller.
+func programsOf(object metav1.Object) []string {
+	var programs []string
+	for _, entry := range object.GetManagedFields() {
+		if entry.FieldsV1 != nil && strings.Contains(entry.FieldsV1.GetRawString(), `"f:`+helmNameKey+`"`) {
+			programs = append(programs, entry.Manager)
 		}
 	}
-	return last, releases.Refused("Helm release %s has no revision with status %s, and the newest one is %s; make one first: helm upgrade, or helm rollback",
-		found, helmreleases.StatusDeployed, last.Status)
+	return programs
+}
+
+// noteDone notes in the inventory of a release that an object has completed, whatever its present manifest is: Helm has
+// run it with that.
+func noteDone(release *releases.Release, object types.ObjectKey) {
+	at := slices.IndexFunc(release.Inventory, func(item *reconciler.InventoryItem) bool { return item.Matches(object) })
+	if at < 0 {
+		item := &reconciler.InventoryItem{Phase: reconciler.PhaseCompleted}
+		item.SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
+		item.Namespace, item.Name = object.GetNamespace(), object.GetName()
+		at, release.Inventory = len(release.Inventory), append(release.Inventory, item)
+	}
+	if item := release.Inventory[at]; item.Phase == reconciler.PhaseCompleted {
+		item.Digest = display.DigestTakenOver
+	}
 }

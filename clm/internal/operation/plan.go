@@ -94,8 +94,6 @@ type Plan struct {
 	namespaceMissing bool
 	// spared names the redundant objects that stay because they were adopted.
 	spared []string
-	// past are revisions of Helm that are recorded before that of the plan.
-	past []Past
 	// confirm reports whether Helm has changed the release since; nil unless it is adopted from Helm.
 	confirm func(ctx context.Context) error
 }

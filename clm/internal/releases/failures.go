@@ -249,7 +249,7 @@ func joinedErrors(err error) []error {
 func AdviceForeign(release *Release, problems []string) string {
 	helms := fmt.Sprintf(" belongs to Helm release %s/%s,", release.Namespace, release.Name)
 	if len(problems) > 0 && !slices.ContainsFunc(problems, func(problem string) bool { return !strings.Contains(problem, helms) }) {
-		return fmt.Sprintf("clm adopt %s --from-helm -n %s adopts the Helm release with its history", release.Name, release.Namespace)
+		return fmt.Sprintf("clm adopt %s --from-helm -n %s adopts the Helm release", release.Name, release.Namespace)
 	}
 	return "'--adopt always' adopts an object even if it has another owner; clm move moves an object from one release to another"
 }
