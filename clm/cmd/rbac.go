@@ -16,12 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
-	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/rights"
 )
 
@@ -133,17 +131,11 @@ func (o rbacOptions) generate(ctx context.Context, e *environment, namespace str
 	for _, installed := range []bool{false, true} {
 		request.Revision++
 		request.Installed = installed
-		objects, err := set.Generate(ctx, request)
+		generated, err := set.Generate(ctx, request)
 		if err != nil {
 			return nil, err
 		}
-		for _, object := range objects {
-			converted, err := clients.ToUnstructured(object, clientgoscheme.Scheme)
-			if err != nil {
-				return nil, err
-			}
-			result = append(result, converted)
-		}
+		result = append(result, generated.Objects...)
 	}
 	return result, nil
 }

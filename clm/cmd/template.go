@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -93,10 +92,11 @@ func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 	if err != nil {
 		return err
 	}
-	objects, origins, err := set.GenerateWithOrigins(ctx, request)
+	generated, err := set.Generate(ctx, request)
 	if err != nil {
 		return err
 	}
+	objects := generated.Objects
 	encoded, failures := make([][]byte, len(objects)), make([]error, len(objects))
 	concurrent.Do(len(objects), func(i int) {
 		if !isHook(objects[i]) || o.includeHooks {
@@ -110,7 +110,7 @@ func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 	out := bufio.NewWriter(e.out)
 	for i, document := range encoded {
 		if document != nil {
-			fmt.Fprintf(out, "---\n# Source: %s\n%s", display.Clean(origins[i]), document)
+			fmt.Fprintf(out, "---\n# Source: %s\n%s", display.Clean(generated.Origins[i]), document)
 		}
 	}
 	return out.Flush()
@@ -150,12 +150,8 @@ func isHook(object client.Object) bool {
 	return false
 }
 
-func encode(object client.Object) (document []byte, err error) {
-	if rendered, ok := object.(*unstructured.Unstructured); ok {
-		document, err = manifest.Encode(rendered.Object)
-	} else {
-		document, err = yaml.Marshal(object)
-	}
+func encode(object *unstructured.Unstructured) ([]byte, error) {
+	document, err := manifest.Encode(object.Object)
 	if err != nil {
 		return nil, fmt.Errorf("encoding %s: %w", types.IDOf(object), err)
 	}

@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -23,6 +21,7 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Finding is one thing that is wrong with sources.
@@ -65,7 +64,7 @@ func Lint(ctx context.Context, request LintRequest) ([]Finding, error) {
 	if request.Connection != nil {
 		rendering.Client, rendering.Discovery = request.Connection.Client(), nil
 	}
-	objects, origins, err := request.Sources.GenerateWithOrigins(ctx, rendering)
+	generated, err := request.Sources.Generate(ctx, rendering)
 	switch {
 	case ctx.Err() != nil:
 		return findings, ctx.Err()
@@ -76,7 +75,7 @@ func Lint(ctx context.Context, request LintRequest) ([]Finding, error) {
 	}
 	ofServer, err := askServer(ctx, request)
 	for _, finding := range ofServer {
-		findings = append(findings, finding.from(objects, origins))
+		findings = append(findings, finding.from(generated.Objects, generated.Origins))
 	}
 	return findings, err
 }
@@ -89,7 +88,7 @@ type answer struct {
 }
 
 // from completes a finding by the file of its object.
-func (a answer) from(objects []client.Object, origins []string) Finding {
+func (a answer) from(objects []*unstructured.Unstructured, origins []string) Finding {
 	for i, object := range objects {
 		gvk := object.GetObjectKind().GroupVersionKind()
 		isIt := gvk.Group == a.object.Group && gvk.Kind == a.object.Kind && object.GetName() == a.object.Name &&

@@ -13,13 +13,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/internal/annotations"
-	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -112,7 +110,7 @@ func describe(request Request, revision releases.Revision) releases.Revision {
 
 // generate renders a revision, and makes it the revision of the plan.
 func (p *Plan) generate(ctx context.Context, request Request, revision *releases.Revision) error {
-	objects, notes, err := request.Sources.GenerateWithNotes(ctx, sources.Request{
+	generated, err := request.Sources.Generate(ctx, sources.Request{
 		ReconcilerName: releases.ReconcilerName,
 		Namespace:      request.Namespace,
 		Name:           request.Name,
@@ -126,11 +124,8 @@ func (p *Plan) generate(ctx context.Context, request Request, revision *releases
 	if err != nil {
 		return fmt.Errorf("generating the objects of release %s/%s: %w", request.Namespace, request.Name, err)
 	}
-	content := releases.Content{Values: request.Sources.Values(), Notes: notes}
-	if content.Manifest, err = toManifest(objects, p.connection.Client().Scheme()); err != nil {
-		return err
-	}
-	if content.Manifest, err = p.keeper.complete(ctx, content.Manifest); err != nil {
+	content := releases.Content{Values: request.Sources.Values(), Notes: generated.Notes}
+	if content.Manifest, err = p.keeper.complete(ctx, generated.Objects); err != nil {
 		return err
 	}
 	if err = checkReserved(p.Release, content.Manifest); err != nil {
@@ -152,19 +147,6 @@ func (p *Plan) generate(ctx context.Context, request Request, revision *releases
 // it was applied.
 func digestOf(revision releases.Revision) string {
 	return strconv.FormatInt(cmp.Or(revision.Basis, revision.Number), 10)
-}
-
-// toManifest returns the form in which rendered objects are recorded.
-func toManifest(objects []client.Object, scheme *runtime.Scheme) ([]*unstructured.Unstructured, error) {
-	manifest := make([]*unstructured.Unstructured, len(objects))
-	for i, object := range objects {
-		converted, err := clients.ToUnstructured(object, scheme)
-		if err != nil {
-			return nil, err
-		}
-		manifest[i] = converted
-	}
-	return manifest, nil
 }
 
 // checkReserved refuses objects that are records or locks of releases: a release whose record is deleted, or replaced

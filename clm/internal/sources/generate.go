@@ -4,18 +4,26 @@
 package sources
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/helm"
 	internalhelm "github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/generator"
+	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -45,31 +53,151 @@ type Request struct {
 	Discovery *cluster.Discovery
 }
 
-// Generate returns the objects of all sources for a release, with the values as parameters. Templates see the release
-// as a component of kind Component that has the values as spec. Versioned ConfigMaps and Secrets have the names of
-// their versions; the objects of Request.Recorded that are carried over come last. It fails if the context ends or a
-// source fails. The error is a RefusedError if an object cannot be versioned.
-func (s *Set) Generate(ctx context.Context, request Request) ([]client.Object, error) {
-	// Helm renders notes in any case, so that a chart that fails in them fails here, too.
-	return s.generate(internalhelm.WithNotes(ctx, func(string) {}), request)
+// Generated is what the sources yield.
+type Generated struct {
+	// Objects of all sources, one source after the other. Versioned ConfigMaps and Secrets have the names of their
+	// versions; the objects of Request.Recorded that are carried over come last.
+	Objects []*unstructured.Unstructured
+	// Origins are those of the objects: the file of the chart, beginning with the name of the chart, or the reference of
+	// the source. Objects that are carried over have none.
+	Origins []string
+	// Notes of the charts, one after the other; may be empty.
+	Notes string
 }
 
-func (s *Set) generate(ctx context.Context, request Request) ([]client.Object, error) {
+// Generate generates the objects of all sources for a release, with the values as parameters. Templates see the release
+// as a component of kind Component that has the values as spec. It fails if the context ends, if a source fails, or if
+// two sources define the same object. The error is a RefusedError if an object cannot be versioned.
+func (s *Set) Generate(ctx context.Context, request Request) (*Generated, error) {
+	var notes []string
+	// Helm renders notes in any case, so that a chart that fails in them fails here, too.
+	ctx = internalhelm.WithNotes(ctx, func(text string) { notes = append(notes, strings.TrimSpace(text)) })
 	generating, err := s.contextFor(ctx, request)
 	if err != nil {
 		return nil, err
 	}
-	objects, err := s.generator.Generate(generating, request.Namespace, request.Name, types.UnstructurableMap(s.values))
+	objects, origins, err := s.generate(generating, request.Namespace, request.Name)
+	if err == nil {
+		objects, err = s.rules.TransformObjects(request.Namespace, request.Name, objects)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return withVersions(ctx, request, objects)
+	result := &Generated{Objects: make([]*unstructured.Unstructured, len(objects)), Origins: origins, Notes: strings.Join(notes, "\n\n")}
+	for i, object := range objects {
+		if result.Objects[i], err = clients.ToUnstructured(object, clientgoscheme.Scheme); err != nil {
+			return nil, err
+		}
+	}
+	result.Objects, err = withVersions(ctx, request, result.Objects)
+	return result, err
+}
+
+// identity identifies an object, whatever its content.
+type identity struct {
+	kind            schema.GroupKind
+	namespace, name string
+}
+
+// originated is an object with its origin, which goes with it through transformers that leave objects out, or make
+// several of one.
+type originated struct {
+	*unstructured.Unstructured
+
+	member int
+	origin string
+}
+
+// DeepCopyObject also copies the origin.
+func (o *originated) DeepCopyObject() runtime.Object {
+	return &originated{Unstructured: o.DeepCopy(), member: o.member, origin: o.origin}
+}
+
+// generate returns the objects of all members, with the annotations that hooks of other tools become, and their origins.
+// It fails if two members define the same object. Duplicates within a member are left to the engine, since an object and
+// its deletion hook may share a name.
+func (s *Set) generate(ctx context.Context, namespace, name string) ([]client.Object, []string, error) {
+	var ofCharts, ofOthers []client.Object
+	definedBy := map[identity]int{}
+	for i, m := range s.members {
+		objects, err := m.generate(ctx, i, namespace, name, types.UnstructurableMap(s.values))
+		if err != nil {
+			return nil, nil, fmt.Errorf("generating from %s: %w", displayed(m.Reference), err)
+		}
+		for _, object := range objects {
+			key := identity{kind: object.GetObjectKind().GroupVersionKind().GroupKind(), namespace: cmp.Or(object.GetNamespace(), namespace), name: object.GetName()}
+			if key.name == "" {
+				continue // its name is going to be generated, or the engine refuses it
+			}
+			if other, known := definedBy[key]; known && other != i {
+				return nil, nil, fmt.Errorf("%s is defined by both %s and %s",
+					display.Text(object), displayed(s.members[other].Reference), displayed(m.Reference))
+			}
+			definedBy[key] = i
+		}
+		if m.Kind == Chart {
+			ofCharts = append(ofCharts, objects...)
+		} else {
+			ofOthers = append(ofOthers, objects...)
+		}
+	}
+	ofCharts, err := withHooks(ctx, s.chartHooks, namespace, name, ofCharts)
+	if err != nil {
+		return nil, nil, err
+	}
+	if ofOthers, err = withHooks(ctx, s.otherHooks, namespace, name, ofOthers); err != nil {
+		return nil, nil, err
+	}
+	all := make([]*originated, len(ofCharts)+len(ofOthers))
+	for i, object := range slices.Concat(ofCharts, ofOthers) {
+		var ok bool
+		if all[i], ok = object.(*originated); !ok {
+			return nil, nil, fmt.Errorf("unexpected object of type %T", object)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *originated) int { return cmp.Compare(a.member, b.member) })
+	objects, origins := make([]client.Object, len(all)), make([]string, len(all))
+	for i, each := range all {
+		objects[i], origins[i] = each.Unstructured, each.origin
+	}
+	return objects, origins, nil
+}
+
+// withHooks reads the annotations of other tools.
+func withHooks(ctx context.Context, hooks *manifests.HookTransformer, namespace, name string, objects []client.Object) ([]client.Object, error) {
+	if hooks == nil {
+		return objects, nil
+	}
+	transformed, err := hooks.TransformObjectsContext(ctx, namespace, name, objects)
+	if err != nil {
+		return nil, fmt.Errorf("reading hooks: %w", err)
+	}
+	return transformed, nil
+}
+
+// generate returns objects with their origins.
+func (m member) generate(ctx context.Context, i int, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
+	files := map[client.Object]string{}
+	ctx = helm.WithOrigins(ctx, func(object client.Object, file string) { files[object] = file })
+	objects, err := m.generator.Generate(ctx, namespace, name, parameters)
+	if err != nil {
+		return nil, err
+	}
+	result := make([]client.Object, len(objects))
+	for j, object := range objects {
+		plain, ok := object.(*unstructured.Unstructured)
+		if !ok {
+			return nil, fmt.Errorf("unexpected object of type %T", object)
+		}
+		result[j] = &originated{Unstructured: plain, member: i, origin: cmp.Or(files[object], displayed(m.Reference))}
+	}
+	return result, nil
 }
 
 // withVersions gives versioned objects the names of their versions, and adds the earlier ones.
-func withVersions(ctx context.Context, request Request, objects []client.Object) ([]client.Object, error) {
+func withVersions(ctx context.Context, request Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	rules := Rules{Prefix: request.ReconcilerName + "/", Namespace: request.Namespace}
-	if !rules.Any(objects) {
+	if !slices.ContainsFunc(objects, rules.asks) {
 		return objects, nil
 	}
 	var recorded []*unstructured.Unstructured
@@ -79,35 +207,7 @@ func withVersions(ctx context.Context, request Request, objects []client.Object)
 			return nil, err
 		}
 	}
-	rendered := make([]*unstructured.Unstructured, len(objects))
-	for i, object := range objects {
-		var err error
-		if rendered[i], err = clients.ToUnstructured(object, clientgoscheme.Scheme); err != nil {
-			return nil, err
-		}
-	}
-	all, err := rules.Apply(rendered, recorded)
-	result := make([]client.Object, len(all))
-	for i, object := range all {
-		result[i] = object
-	}
-	return result, err
-}
-
-// GenerateWithOrigins is Generate, and also returns the origin of each object: the file of the chart, beginning with
-// the name of the chart, or the reference of the source. Objects that are carried over have none.
-func (s *Set) GenerateWithOrigins(ctx context.Context, request Request) ([]client.Object, []string, error) {
-	var origins []string
-	objects, err := s.Generate(context.WithValue(ctx, originsKey{}, &origins), request)
-	return objects, origins, err
-}
-
-// GenerateWithNotes is Generate, and also returns the notes of the charts, one after the other; may be empty.
-func (s *Set) GenerateWithNotes(ctx context.Context, request Request) ([]client.Object, string, error) {
-	var notes []string
-	ctx = internalhelm.WithNotes(ctx, func(text string) { notes = append(notes, strings.TrimSpace(text)) })
-	objects, err := s.generate(ctx, request)
-	return objects, strings.Join(notes, "\n\n"), err
+	return rules.Apply(objects, recorded)
 }
 
 // contextFor returns the context that generators expect, as in an operator.
@@ -148,4 +248,41 @@ func (s *Set) component(request Request) *unstructured.Unstructured {
 	component.SetNamespace(request.Namespace)
 	component.SetName(request.Name)
 	return component
+}
+
+// wholeNumbers converts whole numbers in values files to integers for templates of kustomizations, as in their own
+// defaults. Helm's templates get floats, as in Helm.
+type wholeNumbers struct {
+	manifests.Generator
+}
+
+func (w wholeNumbers) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
+	if parameters != nil {
+		converted, _ := withWholeNumbers(parameters.ToUnstructured()).(map[string]any)
+		parameters = types.UnstructurableMap(converted)
+	}
+	objects, err := w.Generator.Generate(ctx, namespace, name, parameters)
+	return objects, ifRestricted(err)
+}
+
+// maxExactFloat is the largest number up to which a float64 represents every integer.
+const maxExactFloat = 1 << 53
+
+// withWholeNumbers may modify the value.
+func withWholeNumbers(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, item := range value {
+			value[key] = withWholeNumbers(item)
+		}
+	case []any:
+		for i, item := range value {
+			value[i] = withWholeNumbers(item)
+		}
+	case float64:
+		if value == math.Trunc(value) && math.Abs(value) <= maxExactFloat {
+			return int64(value)
+		}
+	}
+	return value
 }

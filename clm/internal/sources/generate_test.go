@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/component-operator/runtime/clm/internal/sources"
-	"github.com/component-operator/runtime/pkg/manifests"
 )
 
 // TestValues: what Helm makes of the same flags.
@@ -105,37 +104,6 @@ func TestDefaultKubernetesVersion(t *testing.T) {
 	}
 }
 
-// TestFingerprint: a generator is pure, and another content or order makes another one.
-func TestFingerprint(t *testing.T) {
-	t.Parallel()
-	contents := files{
-		"a.yaml": configMap("a", "p: q"), "b.yaml": configMap("b", "p: q"), "changed.yaml": configMap("a", "x: z"),
-		"k/kustomization.yaml": "namePrefix: a-\n",
-	}
-	root, copied := merged(contents, chart("c", nil)).write(t), merged(contents, chart("c", nil)).write(t)
-	rules := []manifests.PolicyRule{{Set: map[string]string{"apply-order": "1"}}}
-	fingerprint := func(root string, options sources.Options, references ...string) string {
-		pure, ok := mustLoad(t, root, options, references...).Generator().(manifests.Pure)
-		if !ok || pure.Fingerprint() == "" {
-			t.Fatalf("%v: the generator is not pure", references)
-		}
-		return pure.Fingerprint()
-	}
-	original := fingerprint(root, sources.Options{}, "a.yaml", "b.yaml", "k", "c")
-	if fingerprint(copied, sources.Options{}, "a.yaml", "b.yaml", "k", "c") != original {
-		t.Error("the same files elsewhere have another fingerprint")
-	}
-	for name, other := range map[string]string{
-		"content": fingerprint(root, sources.Options{}, "changed.yaml", "b.yaml", "k", "c"),
-		"order":   fingerprint(root, sources.Options{}, "b.yaml", "a.yaml", "k", "c"),
-		"rules":   fingerprint(root, sources.Options{PolicyRules: rules}, "a.yaml", "b.yaml", "k", "c"),
-	} {
-		if other == original {
-			t.Errorf("another %s has the same fingerprint", name)
-		}
-	}
-}
-
 // TestHooks of other tools are read in manifests, and those of Argo CD in charts. Each object keeps its origin, and
 // objects stay in the order of their sources.
 func TestHooks(t *testing.T) {
@@ -168,17 +136,17 @@ func TestHooks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			objects, origins, err := set.GenerateWithOrigins(t.Context(), sources.Request{ReconcilerName: reconcilerName, Namespace: "default", Name: "web", Revision: 1})
+			generated, err := set.Generate(t.Context(), sources.Request{ReconcilerName: reconcilerName, Namespace: "default", Name: "web", Revision: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []string
-			for i, object := range objects {
+			for i, object := range generated.Objects {
 				name, _, _ := strings.Cut(object.GetName(), "-")
 				if name != object.GetName() {
 					name += "-"
 				}
-				origin := origins[i]
+				origin := generated.Origins[i]
 				if rest, ok := strings.CutPrefix(origin, root+"/"); ok {
 					origin = rest
 				}

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/clm/internal/sources"
@@ -116,15 +116,15 @@ func request() sources.Request {
 // generate returns one line per object: its name and its data.
 func generate(t *testing.T, set *sources.Set, request sources.Request) []string {
 	t.Helper()
-	objects, err := set.Generate(t.Context(), request)
+	generated, err := set.Generate(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lines(t, objects)
+	return lines(t, generated.Objects)
 }
 
 // lines returns the names of objects, and their data.
-func lines(t *testing.T, objects []client.Object) []string {
+func lines(t *testing.T, objects []*unstructured.Unstructured) []string {
 	t.Helper()
 	var lines []string
 	for _, object := range objects {

@@ -20,6 +20,9 @@ import (
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/manifests/helm"
 	"github.com/component-operator/runtime/pkg/manifests/kustomize"
+	"github.com/component-operator/runtime/pkg/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 const (
@@ -36,16 +39,10 @@ var manifestExtensions = []string{".yaml", ".yml", ".json"}
 // member is a source with its generator.
 type member struct {
 	Source
-	generator    pureGenerator
+	generator    manifests.Generator
 	chart        *internalhelm.Chart // only if Options.KeepCharts is set
 	takesValues  bool
 	takesVersion bool
-}
-
-// pureGenerator is the interface of the generators of all sources.
-type pureGenerator interface {
-	manifests.Generator
-	manifests.Pure
 }
 
 // load loads the source that the reference leads to.
@@ -243,12 +240,34 @@ func loadManifests(ctx context.Context, reference string, names []string, input 
 }
 
 func manifestsMember(reference string, files []file) (member, error) {
-	generator, err := newManifestGenerator(files)
-	if err != nil {
-		return member{}, err
+	var generator constant
+	for _, file := range files {
+		objects, err := parseManifests(file.content)
+		if err != nil {
+			return member{}, fmt.Errorf("parsing %s: %w", file.name, err)
+		}
+		generator = append(generator, objects...)
 	}
-	if len(generator.objects) == 0 {
+	if len(generator) == 0 {
 		return member{}, errors.New("there are no objects in it")
 	}
 	return member{Source: Source{Reference: reference, Kind: Manifests}, generator: generator}, nil
+}
+
+// file is a file with manifests.
+type file struct {
+	name    string
+	content []byte
+}
+
+// constant is a generator that returns copies of objects that were read at the beginning.
+type constant []*unstructured.Unstructured
+
+// Generate returns copies of the objects.
+func (c constant) Generate(ctx context.Context, _ string, _ string, _ types.Unstructurable) ([]client.Object, error) {
+	objects := make([]client.Object, len(c))
+	for i, object := range c {
+		objects[i] = object.DeepCopy()
+	}
+	return objects, ctx.Err()
 }

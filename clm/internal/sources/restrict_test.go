@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/sources"
 )
@@ -90,9 +89,10 @@ func TestFilesOfOthers(t *testing.T) {
 			var got []string
 			set, err := sources.Load(t.Context(), []string{filepath.Join(root, "k")}, sources.Options{Unrestricted: unrestricted})
 			if err == nil {
-				var objects []client.Object
-				objects, err = set.Generate(t.Context(), request())
-				got = lines(t, objects)
+				var generated *sources.Generated
+				if generated, err = set.Generate(t.Context(), request()); err == nil {
+					got = lines(t, generated.Objects)
+				}
 			}
 			switch {
 			case message == "" && err != nil:

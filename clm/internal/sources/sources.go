@@ -84,8 +84,9 @@ type Set struct {
 	values  map[string]any
 	hooks   []manifests.HookTool
 	rules   manifests.ObjectTransformer
-	// generator also reads hooks, and applies the policy rules.
-	generator manifests.Generator
+	// chartHooks and otherHooks read the annotations of other tools in charts, and in other sources; nil if they are not
+	// read. Charts have Helm's hooks anyway.
+	chartHooks, otherHooks *manifests.HookTransformer
 }
 
 // Load loads the sources of the references, and the values. It fails if there are values, but no source that takes any.
@@ -140,18 +141,21 @@ func (s *Set) checkUse(options Options) error {
 
 // WithHooks returns the same sources with other tools whose hooks and waves are read; see Options.
 func (s *Set) WithHooks(names []string) (*Set, error) {
-	var tools []manifests.HookTool
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
-		tools = append(tools, manifests.HookTool(name))
-	}
-	all := &union{members: s.members}
-	var err error
-	if all.charts, all.others, err = hooks(tools); err != nil {
-		return nil, err
-	}
 	set := *s
-	set.hooks, set.generator = tools, manifests.NewGenerator(all).WithObjectTransformer(s.rules)
-	return &set, nil
+	set.hooks, set.chartHooks, set.otherHooks = nil, nil, nil
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+		set.hooks = append(set.hooks, manifests.HookTool(name))
+	}
+	var err error
+	if len(set.hooks) > 0 {
+		if set.otherHooks, err = manifests.NewHookTransformer(set.hooks...); err != nil {
+			return nil, fmt.Errorf("--hooks: %w", err)
+		}
+	}
+	if slices.Contains(set.hooks, manifests.HookToolArgoCD) {
+		set.chartHooks, err = manifests.NewHookTransformer(manifests.HookToolArgoCD)
+	}
+	return &set, err
 }
 
 // Hooks names the tools whose hooks and waves are read.
@@ -161,21 +165,6 @@ func (s *Set) Hooks() []string {
 		names = append(names, string(tool))
 	}
 	return names
-}
-
-// hooks returns the transformers of charts, which have Helm's hooks anyway, and of all other sources; nil if there is
-// nothing to read.
-func hooks(tools []manifests.HookTool) (charts, others *manifests.HookTransformer, err error) {
-	if len(tools) == 0 {
-		return nil, nil, nil
-	}
-	if others, err = manifests.NewHookTransformer(tools...); err != nil {
-		return nil, nil, fmt.Errorf("--hooks: %w", err)
-	}
-	if slices.Contains(tools, manifests.HookToolArgoCD) {
-		charts, err = manifests.NewHookTransformer(manifests.HookToolArgoCD)
-	}
-	return charts, others, err
 }
 
 // Sources describes the sources, in the order of their references.
@@ -202,13 +191,6 @@ func (s *Set) Charts() []*internalhelm.Chart {
 // them.
 func (s *Set) Values() map[string]any {
 	return manifests.MergeMaps(nil, s.values)
-}
-
-// Generator returns a generator for the objects of all sources, one source after the other, with the annotations that
-// the policy rules set. It fails if two sources define the same object. It is pure. See [Set.Generate] for how to call
-// it.
-func (s *Set) Generator() manifests.Generator {
-	return s.generator
 }
 
 // displayed returns a reference as it appears in messages, without passwords.

@@ -11,7 +11,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/kustomize"
@@ -30,15 +29,13 @@ type Rules struct {
 	Namespace string
 }
 
-// Any reports whether at least one of the objects has an annotation of this package. Without one, there is nothing to
-// do, and the last revision need not be read.
-func (r Rules) Any(objects []client.Object) bool {
-	return slices.ContainsFunc(objects, func(object client.Object) bool {
-		values := object.GetAnnotations()
-		_, versioned := values[r.versioned()]
-		_, kept := values[r.kept()]
-		return versioned || kept
-	})
+// asks reports whether an object has an annotation that asks for versions. If there is no such object, there is nothing
+// to do, and the last revision need not be read.
+func (r Rules) asks(object *unstructured.Unstructured) bool {
+	values := object.GetAnnotations()
+	_, versioned := values[r.versioned()]
+	_, kept := values[r.kept()]
+	return versioned || kept
 }
 
 // Apply returns the rendered objects, in their order, followed by the earlier versions that are kept. The recorded
@@ -174,7 +171,7 @@ func (r Rules) check(object *unstructured.Unstructured) error {
 
 // plain returns an object without the annotations that ask for versions: the object itself, or a copy.
 func (r Rules) plain(object *unstructured.Unstructured) *unstructured.Unstructured {
-	if !r.Any([]client.Object{object}) {
+	if !r.asks(object) {
 		return object
 	}
 	object = object.DeepCopy()
