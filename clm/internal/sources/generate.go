@@ -78,7 +78,7 @@ func (s *Set) Generate(ctx context.Context, request Request) (*Generated, error)
 	}
 	objects, origins, err := s.generate(generating, request.Namespace, request.Name)
 	if err == nil {
-		objects, err = s.rules.TransformObjects(request.Namespace, request.Name, objects)
+		objects, err = s.rules.TransformObjectsContext(generating, request.Namespace, request.Name, objects)
 	}
 	if err != nil {
 		return nil, err

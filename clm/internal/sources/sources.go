@@ -83,7 +83,7 @@ type Set struct {
 	members []member
 	values  map[string]any
 	hooks   []manifests.HookTool
-	rules   manifests.ObjectTransformer
+	rules   *manifests.PolicyRulesObjectTransformer
 	// chartHooks and otherHooks read the annotations of other tools in charts, and in other sources; nil if they are not
 	// read. Charts have Helm's hooks anyway.
 	chartHooks, otherHooks *manifests.HookTransformer
