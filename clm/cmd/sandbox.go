@@ -4,6 +4,11 @@
 package cmd
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -33,7 +38,7 @@ Everything listens on 127.0.0.1 only. Any number of sandboxes can run at the sam
 		newSandboxDownCommand(s),
 		newSandboxRunCommand(s),
 		newSandboxAssetsCommand(s),
-		newSandboxSuperviseCommand(),
+		newSandboxSuperviseCommand(s),
 	)
 	return command
 }
@@ -43,4 +48,68 @@ func addStartFlags(flags *pflag.FlagSet, options *sandbox.Options) {
 	flags.IntVar(&options.Nodes, "nodes", 1, "number of simulated nodes; negative for none")
 	flags.StringVar(&options.DataDir, "data-dir", "", "directory for the data and logs of the cluster (default a temporary one that is deleted at the end)")
 	flags.StringVar(&options.AuditLog, "audit-log", "", "file to which the API server writes one line of JSON per request (default none)")
+}
+
+func newSandboxAssetsCommand(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "assets",
+		Short: "Print the path of the Kubernetes binaries",
+		Long: `Print the path of the directory with the Kubernetes binaries, and build them first if necessary.
+
+Tools that look for etcd and kube-apiserver in KUBEBUILDER_ASSETS, such as envtest, find them there:
+
+    KUBEBUILDER_ASSETS=$(clm sandbox assets) go test ./...
+
+If KUBEBUILDER_ASSETS is set and names a directory with all binaries, that path is printed.`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			dir, err := sandbox.Assets(command.Context(), s.err)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(s.out, dir)
+			return nil
+		},
+	}
+}
+
+func newSandboxRunCommand(s streams) *cobra.Command {
+	options := sandbox.Options{Log: s.err}
+	command := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARG...]",
+		Short: "Run a command with a temporary sandbox",
+		Long: `Start a sandbox, run the command with KUBECONFIG set to it, stop the sandbox, and exit with the command's exit code
+(128 plus the signal number if a signal killed it).
+
+When clm exits, for whatever reason, the sandbox and the command are stopped, too, together with everything in the command's process group.`,
+		Example: "  clm sandbox run -- kubectl get nodes",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			return runSandboxRun(command.Context(), s, options, args)
+		},
+	}
+	// Flags after the command are the command's.
+	command.Flags().SetInterspersed(false)
+	addStartFlags(command.Flags(), &options)
+	return command
+}
+
+func runSandboxRun(ctx context.Context, s streams, options sandbox.Options, args []string) (err error) {
+	// Report a typo before starting the sandbox.
+	if _, err := exec.LookPath(args[0]); err != nil {
+		return err
+	}
+	cluster, err := sandbox.Start(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cluster.Stop(context.WithoutCancel(ctx))) }()
+	code, err := cluster.Run(ctx, sandbox.Command{Args: args, Stdin: s.in, Stdout: s.out, Stderr: s.err})
+	if err != nil {
+		return err
+	}
+	if code != 0 {
+		return &exitError{code: code}
+	}
+	return nil
 }
