@@ -121,12 +121,9 @@ func tested(release *releases.Release, results []TestResult, err error) display.
 		return display.Outcome{Done: true, Summary: counts}
 	case len(results) == 0 || !errors.As(err, &notReady):
 		return display.Outcome{Summary: fmt.Sprintf("release %s was not tested: %s", release, releases.Summary(err))}
-	case notReady.Timeout > 0:
+	case notReady.Timeout > 0 || err.Error() != notReady.Error():
 		return display.Outcome{Summary: counts + "; " + releases.Summary(err)}
 	default:
-		if besides := releases.Besides(err); besides != "" {
-			counts += "; " + besides
-		}
 		return display.Outcome{Summary: counts}
 	}
 }

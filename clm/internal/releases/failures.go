@@ -14,6 +14,7 @@ import (
 	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/sync"
+	"k8s.io/apimachinery/pkg/util/duration"
 )
 
 // NotReadyError says that an operation has written all that it could, and ended before all objects were ready (or
@@ -42,22 +43,10 @@ func (e *NotReadyError) Error() string {
 	return e.reason() + ": " + noticeTexts(notices)
 }
 
-// short returns a duration without zeros at its end, such as 5m.
-func short(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}
-
 func (e *NotReadyError) reason() string {
 	text := "failed"
 	if e.Timeout > 0 {
-		text = "timed out after " + short(e.Timeout)
+		text = "timed out after " + duration.HumanDuration(e.Timeout)
 	}
 	if e.Cause != nil {
 		// Errors about several objects are joined by line breaks.
@@ -214,22 +203,6 @@ func Summary(err error) string {
 		// Errors about several objects are joined by line breaks.
 		return strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
-}
-
-// Besides is the Summary of the errors that were joined with NotReadyErrors; empty if there are none.
-func Besides(err error) string {
-	var notReady *NotReadyError
-	joined := joinedErrors(err)
-	if len(joined) == 0 && !errors.As(err, &notReady) {
-		return Summary(err)
-	}
-	var texts []string
-	for _, part := range joined {
-		if text := Besides(part); text != "" {
-			texts = append(texts, text)
-		}
-	}
-	return strings.Join(texts, "; ")
 }
 
 // joinedErrors returns the errors that errors.Join has joined; none if it has not made the error.

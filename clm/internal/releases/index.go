@@ -84,8 +84,6 @@ type takenOver struct {
 type stored struct {
 	// uid and resourceVersion guard the next write; empty if there is no index yet.
 	uid, resourceVersion string
-	// created is when the index was created.
-	created metav1.Time
 	// raw is what the index Secret holds.
 	raw []byte
 	// index is the decoded form of raw.
@@ -112,7 +110,6 @@ func (s *stored) exists() bool { return s.uid != "" || s.ancestor != nil }
 // took takes over the metadata of the index Secret.
 func (s *stored) took(object metav1.Object) {
 	s.uid, s.resourceVersion = string(object.GetUID()), object.GetResourceVersion()
-	s.created = object.GetCreationTimestamp()
 	s.finalizers = object.GetFinalizers()
 	s.deleting = object.GetDeletionTimestamp() != nil
 }
@@ -193,7 +190,11 @@ func (i *index) stamp(now time.Time, before State) {
 // that.
 func (i *index) encode() ([]byte, error) {
 	raw, err := json.Marshal(i)
-	if err == nil && len(raw) > maxIndex && i.dropTexts(len(raw)-maxIndex) {
+	if err == nil && len(raw) > maxIndex {
+		for n := range i.Revisions {
+			i.Revisions[n].Failure = ""
+		}
+		i.Message = ""
 		raw, err = json.Marshal(i)
 	}
 	if err != nil {
@@ -204,28 +205,6 @@ func (i *index) encode() ([]byte, error) {
 			ErrFull, len(raw), len(i.Revisions), maxIndex)
 	}
 	return raw, nil
-}
-
-// dropTexts removes reasons of failures, those of the oldest revisions first, and at last the message, until the index
-// is smaller by that many bytes. It reports whether there was anything to remove: how an operation has ended must be
-// recorded although there is no room for the reason.
-func (i *index) dropTexts(surplus int) bool {
-	texts := make([]*string, 0, len(i.Revisions)+1)
-	for n := range i.Revisions {
-		texts = append(texts, &i.Revisions[n].Failure)
-	}
-	dropped := false
-	for _, text := range append(texts, &i.Message) {
-		if surplus <= 0 {
-			break
-		}
-		if *text != "" {
-			// A string can always be encoded, and takes at least that many bytes.
-			encoded, _ := json.Marshal(*text)
-			surplus, *text, dropped = surplus-len(encoded), "", true
-		}
-	}
-	return dropped
 }
 
 // release returns what an index says, without inventories.

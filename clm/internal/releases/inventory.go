@@ -26,21 +26,18 @@ func (o *Options) encodeInventory(store *chunks.Store, inventory []*reconciler.I
 		return nil, nil, err
 	}
 	slices.SortFunc(items, func(a, b chunks.Item) int { return cmp.Compare(a.Key, b.Key) })
-	count, limit := 0, o.packedLimit
+	count := 0
 	if before != nil {
 		isMissing := func(name string) bool { return known[name].UID == "" }
 		if before.Holds(items, o.chunkSize) && !slices.ContainsFunc(before.Chunks, isMissing) {
 			return before, nil, nil
 		}
-		if count = len(before.Chunks); count > 0 {
-			// So that it does not change to and fro.
-			limit /= 2
-		}
+		count = len(before.Chunks)
 	}
 	// More than that is not even tried.
 	const ratio = 32
-	if chunks.Size(items) <= limit*ratio {
-		if list, err := chunks.PackItems(items); err == nil && len(list.Packed) <= limit {
+	if chunks.Size(items) <= o.packedLimit*ratio {
+		if list, err := chunks.PackItems(items); err == nil && len(list.Packed) <= o.packedLimit {
 			return &list, nil, nil
 		}
 	}

@@ -4,15 +4,11 @@
 package releases
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 )
 
 // Recorded reports whether there was a record of ours when the release was read or written last.
 func (r *Release) Recorded() bool { return r.stored.uid != "" }
-
-// RecordedAt is when the API server has created the record.
-func (r *Release) RecordedAt() metav1.Time { return r.stored.created }
 
 // SameRecord reports whether both were read from, or written to, the record in the same state.
 func (r *Release) SameRecord(other *Release) bool {

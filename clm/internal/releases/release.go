@@ -4,9 +4,6 @@
 package releases
 
 import (
-	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -120,8 +117,8 @@ type Revision struct {
 	// Target is the number of the revision to which a rollback has returned; 0 if it was none, or was recorded by an
 	// earlier version of clm.
 	Target int64 `json:"target,omitempty"`
-	// Basis is the number of the revision from which this one was made by nothing else than handing over objects,
-	// leaving fields to others while it was applied, or recording other notes; 0 if it was not.
+	// Basis is the number of the revision from which this one was made by nothing else than handing over objects; 0 if it
+	// was not.
 	Basis int64 `json:"basis,omitempty"`
 	// CanceledBy is the newer operation, such as "apply of jane@laptop/4711", that has ended the last one on this
 	// revision before it was ready; empty if there is none, or it was found to be ready afterwards.
@@ -135,8 +132,6 @@ type Revision struct {
 	Objects int `json:"objects"`
 	// DeletionHooks is the number of objects in the manifest that are applied only when the release is deleted.
 	DeletionHooks int `json:"deletionHooks,omitempty"`
-	// NotesDigest is that of the notes; empty if an earlier version of clm has recorded the revision.
-	NotesDigest string `json:"notesDigest,omitempty"`
 	// KeepsFields means that objects in the manifest have fields that are left to other field managers although their
 	// manifests did not say so when they were rendered. It saves reading the manifest of each release that keeps none.
 	// A clm that does not know it drops it when it saves the record; then only who reads the manifest anyway sees the
@@ -158,12 +153,6 @@ type Source struct {
 	AppVersion string `json:"appVersion,omitempty"`
 }
 
-// SameButNotes reports whether nothing but their notes, their tests, the names of hooks, and what brought them about,
-// distinguishes two revisions.
-func (r Revision) SameButNotes(other *Revision) bool {
-	return r.Inputs == other.Inputs && cmp.Or(r.Basis, r.Number) == cmp.Or(other.Basis, other.Number)
-}
-
 // Content is what is kept of a revision so that it can be shown, and applied again.
 type Content struct {
 	// Values from which the revision was generated.
@@ -172,12 +161,6 @@ type Content struct {
 	Manifest []*unstructured.Unstructured
 	// Notes are those of the charts, for people; empty if there are none.
 	Notes string
-}
-
-// NotesDigest returns a short digest of the notes, which is not empty if there are none.
-func (c Content) NotesDigest() string {
-	sum := sha256.Sum256([]byte(c.Notes))
-	return hex.EncodeToString(sum[:8])
 }
 
 // deletionHooks counts the objects that are applied only when the release is deleted.
@@ -242,19 +225,10 @@ func (r *Release) String() string {
 	return r.Namespace + "/" + r.Name
 }
 
-// Prune forgets the oldest revisions until there are no more than that many, at least the current one. Those that
-// differ from the next one only by their notes go before all others. The newest one that is or was ready is kept in
-// addition. What was kept of the others goes when the release is saved.
+// Prune forgets the oldest revisions until there are no more than that many, at least the current one. The newest one
+// that is or was ready is kept in addition. What was kept of the others goes when the release is saved.
 func (r *Release) Prune(limit int) {
 	surplus := len(r.Revisions) - max(limit, 1)
-	for i := 0; surplus > 0 && i+1 < len(r.Revisions); {
-		if !r.Revisions[i].SameButNotes(&r.Revisions[i+1]) {
-			i++
-			continue
-		}
-		r.Revisions = slices.Delete(r.Revisions, i, i+1)
-		surplus--
-	}
 	if surplus <= 0 {
 		return
 	}

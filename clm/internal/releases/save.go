@@ -41,32 +41,7 @@ func (s *Store) Create(ctx context.Context, release *Release, content Content) e
 // are. If there is an error, the release is as before. The error is ErrFull if the index has no room for the revision.
 func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revision, content Content) error {
 	changed := release.Clone()
-	changed.State, revision.State, revision.CanceledBy = StateApplying, RevisionApplying, ""
-	revision.Failure = ""
-	if err := s.addRevision(ctx, changed, revision, content); err != nil {
-		return err
-	}
-	*release = *changed
-	return nil
-}
-
-// Amend records a further revision of which nothing is to be applied: what differs from the current one was settled
-// before. It is as ready as that, and the state of the release stays. The rest is as with AddRevision.
-func (s *Store) Amend(ctx context.Context, release *Release, revision Revision, content Content) error {
-	if release.stored.uid == "" || release.Current() == nil {
-		return fmt.Errorf("amending the record of release %s: it must be recorded, and have a revision", release)
-	}
-	changed := release.Clone()
-	revision.State = changed.Current().State
-	if err := s.addRevision(ctx, changed, revision, content); err != nil {
-		return err
-	}
-	*release = *changed
-	return nil
-}
-
-// addRevision records a further revision. The release may be changed also if there is an error.
-func (s *Store) addRevision(ctx context.Context, changed *Release, revision Revision, content Content) error {
+	changed.State, revision.State, revision.CanceledBy, revision.Failure = StateApplying, RevisionApplying, "", ""
 	raw, err := encodeContent(content)
 	if err != nil {
 		return fmt.Errorf("recording a revision of release %s: encoding it: %w", changed, err)
@@ -100,12 +75,15 @@ func (s *Store) addRevision(ctx context.Context, changed *Release, revision Revi
 	}
 	revision.Number = max(revision.Number, 1)
 	revision.Objects, revision.DeletionHooks, revision.KeepsFields = len(content.Manifest), content.deletionHooks(), content.keepsFields()
-	revision.NotesDigest = content.NotesDigest()
 	if revision.Created.IsZero() {
 		revision.Created = s.now()
 	}
 	changed.Revisions = append(changed.Revisions, revision)
-	return s.commit(ctx, changed, &addition{parts: parts, bytes: int64(size)})
+	if err := s.commit(ctx, changed, &addition{parts: parts, bytes: int64(size)}); err != nil {
+		return err
+	}
+	*release = *changed
+	return nil
 }
 
 // Save records the release as it is; nothing is written if it is recorded so already. Contents of revisions that it
@@ -146,10 +124,10 @@ type addition struct {
 
 // commit brings the record to what the release says. If the current revision is new, its content is added.
 func (s *Store) commit(ctx context.Context, release *Release, added *addition) error {
-	if err := release.checkRecordable(); err != nil {
-		return err
-	}
 	known := &release.stored
+	if known.incomplete {
+		return fmt.Errorf("recording release %s: it was read without its inventory, which would be lost", release)
+	}
 	store := s.chunks(release.Namespace, release.Name)
 	next, contents, err := s.options.draft(store, release, added)
 	if err != nil {
@@ -179,17 +157,6 @@ func withRemedy(err error) error {
 			"the same command again", err)
 	}
 	return err
-}
-
-// checkRecordable says why a release must not be recorded.
-func (r *Release) checkRecordable() error {
-	if r.stored.incomplete {
-		return fmt.Errorf("recording release %s: it was read without its inventory, which would be lost", r)
-	}
-	if err := checkState(r.stored.index.State, r.State); err != nil {
-		return fmt.Errorf("recording release %s: %w", r, err)
-	}
-	return nil
 }
 
 // draft returns the next index, with the time of the present one, and the contents of all chunks that it may need.

@@ -3,12 +3,6 @@
 
 package releases
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
-
 // State is where a release stands.
 type State string
 
@@ -22,29 +16,6 @@ const (
 	// StateDeleting means that the deletion was begun; there is no way back.
 	StateDeleting State = "Deleting"
 )
-
-// nextStates are all states that may follow a state that is recorded; the empty one stands for a record that does not
-// exist yet, or was lost.
-var nextStates = map[State][]State{
-	"":            {StateApplying, StateDeleting},
-	StateApplying: {StateApplying, StateReady, StateFailed, StateDeleting},
-	StateReady:    {StateReady, StateApplying, StateFailed, StateDeleting},
-	StateFailed:   {StateFailed, StateApplying, StateDeleting},
-	StateDeleting: {StateDeleting},
-}
-
-// checkState refuses a state that may not follow another one.
-func checkState(before, next State) error {
-	allowed := nextStates[before]
-	if slices.Contains(allowed, next) {
-		return nil
-	}
-	texts := make([]string, len(allowed))
-	for i, state := range allowed {
-		texts[i] = string(state)
-	}
-	return fmt.Errorf("state %q cannot follow %q; must be one of: %s", next, before, strings.Join(texts, ", "))
-}
 
 // RevisionState is where a revision stands.
 type RevisionState string
@@ -63,12 +34,8 @@ const (
 
 // succeeded is what becomes of a revision when the next one is begun.
 func (s RevisionState) succeeded() RevisionState {
-	switch s {
-	case RevisionReady, RevisionSuperseded:
+	if s == RevisionReady || s == RevisionSuperseded {
 		return RevisionSuperseded
-	case RevisionApplying, RevisionFailed:
-		return RevisionFailed
-	default:
-		return RevisionFailed
 	}
+	return RevisionFailed
 }
