@@ -10,11 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/duration"
+
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/sync"
-	"k8s.io/apimachinery/pkg/util/duration"
 )
 
 // NotReadyError says that an operation has written all that it could, and ended before all objects were ready (or

@@ -14,6 +14,9 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	internalhelm "github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/helm/remote"
 	internalkustomize "github.com/component-operator/runtime/internal/kustomize"
@@ -21,8 +24,6 @@ import (
 	"github.com/component-operator/runtime/pkg/manifests/helm"
 	"github.com/component-operator/runtime/pkg/manifests/kustomize"
 	"github.com/component-operator/runtime/pkg/types"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 const (
