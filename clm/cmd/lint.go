@@ -20,6 +20,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/internal/helm/linter"
 )
 
 // lintOptions are what clm lint was given.
@@ -111,7 +112,7 @@ func runLint(ctx context.Context, e *environment, o lintOptions) error {
 	}
 	findings, err := operation.Lint(ctx, request)
 	if unasked != "" {
-		findings = append(findings, operation.Finding{Severity: operation.SeverityInfo, Message: unasked})
+		findings = append(findings, operation.Finding{Severity: linter.Info, Message: unasked})
 	}
 	return o.report(e, findings, cmp.Or(err, unreached))
 }
@@ -144,7 +145,7 @@ func (e *environment) reach(ctx context.Context) (*connection.Connection, string
 
 // report shows findings, and returns an error if they are severe. A failure means that there may be more of them.
 func (o *lintOptions) report(e *environment, findings []operation.Finding, failure error) error {
-	count := map[operation.Severity]int{}
+	count := map[linter.Severity]int{}
 	for _, finding := range findings {
 		count[finding.Severity]++
 	}
@@ -152,9 +153,9 @@ func (o *lintOptions) report(e *environment, findings []operation.Finding, failu
 		return err
 	}
 	if o.output.value == "" {
-		fmt.Fprintf(e.out, "%s, %s\n", display.Count(count[operation.SeverityError], "error"), display.Count(count[operation.SeverityWarning], "warning"))
+		fmt.Fprintf(e.out, "%s, %s\n", display.Count(count[linter.Error], "error"), display.Count(count[linter.Warning], "warning"))
 	}
-	if count[operation.SeverityError] > 0 || o.strict && count[operation.SeverityWarning] > 0 {
+	if count[linter.Error] > 0 || o.strict && count[linter.Warning] > 0 {
 		return &exitError{code: 1}
 	}
 	return nil
@@ -166,11 +167,11 @@ func (o *lintOptions) print(e *environment, findings []operation.Finding) error 
 		for _, finding := range findings {
 			label := string(finding.Severity)
 			switch finding.Severity {
-			case operation.SeverityError:
+			case linter.Error:
 				label = style.Red(label)
-			case operation.SeverityWarning:
+			case linter.Warning:
 				label = style.Yellow(label)
-			case operation.SeverityInfo:
+			case linter.Info:
 			}
 			text := finding.Message
 			for _, where := range slices.Backward([]string{finding.File, finding.Object}) {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/internal/helm/linter"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -25,7 +27,7 @@ import (
 
 // Finding is one thing that is wrong with sources.
 type Finding struct {
-	Severity Severity
+	Severity linter.Severity
 	// File begins with the name of the chart. For other sources, it is the reference. Empty if it is not known.
 	File string
 	// Object is the rendered object; empty if the finding is about a file.
@@ -49,11 +51,13 @@ type LintRequest struct {
 func Lint(ctx context.Context, request LintRequest) ([]Finding, error) {
 	var findings []Finding
 	for _, chart := range request.Sources.Charts() {
-		found, err := lintChart(chart, request.Sources.Values(), request.Namespace, request.Discovery.Version.GitVersion)
+		messages, err := linter.Lint(chart, request.Sources.Values(), request.Namespace, request.Discovery.Version.GitVersion)
 		if err != nil {
 			return findings, fmt.Errorf("examining chart %s: %w", chart.Name(), err)
 		}
-		findings = append(findings, found...)
+		for _, message := range messages {
+			findings = append(findings, Finding{Severity: message.Severity, File: path.Join(chart.Name(), message.Path), Message: message.Text})
+		}
 	}
 	rendering := sources.Request{
 		ReconcilerName: releases.ReconcilerName, Namespace: request.Namespace, Name: request.Name, Revision: 1, ReleaseHooks: true, Discovery: request.Discovery,
@@ -66,7 +70,7 @@ func Lint(ctx context.Context, request LintRequest) ([]Finding, error) {
 	case ctx.Err() != nil:
 		return findings, ctx.Err()
 	case err != nil:
-		return append(findings, Finding{Severity: SeverityError, Message: err.Error()}), nil
+		return append(findings, Finding{Severity: linter.Error, Message: err.Error()}), nil
 	case request.Connection == nil:
 		return findings, nil
 	}
@@ -106,9 +110,9 @@ func askServer(ctx context.Context, request LintRequest) ([]answer, error) {
 	case errors.As(err, &refused):
 		var answers []answer
 		for _, problem := range refused.Problems {
-			answers = append(answers, answer{Finding: Finding{Severity: SeverityError, Message: problem}})
+			answers = append(answers, answer{Finding: Finding{Severity: linter.Error, Message: problem}})
 		}
-		return append(answers, answer{Finding: Finding{Severity: SeverityInfo, Message: "the API server was not asked about the other objects, because of these errors"}}), nil
+		return append(answers, answer{Finding: Finding{Severity: linter.Info, Message: "the API server was not asked about the other objects, because of these errors"}}), nil
 	case err != nil:
 		return nil, err
 	}
@@ -139,24 +143,24 @@ func answersOf(changes []reconciler.Change) []answer {
 		case change.Local && change.Refusal == "":
 			unchecked[reasonLocal] = append(unchecked[reasonLocal], change.Object.String())
 		case change.Refusal != "":
-			answers = append(answers, about(change, SeverityError, change.Refusal))
+			answers = append(answers, about(change, linter.Error, change.Refusal))
 		}
 		for _, note := range change.Notes {
 			if fields, unknown := strings.CutPrefix(note, inventory.UnknownFieldsNote); unknown {
-				answers = append(answers, about(change, SeverityError, "unknown fields, which apply leaves out: "+fields))
+				answers = append(answers, about(change, linter.Error, "unknown fields, which apply leaves out: "+fields))
 				continue
 			}
-			answers = append(answers, about(change, SeverityWarning, note))
+			answers = append(answers, about(change, linter.Warning, note))
 		}
 	}
 	for _, reason := range slices.Sorted(maps.Keys(unchecked)) {
 		answers = append(answers, answer{Finding: Finding{
-			Severity: SeverityInfo, Message: fmt.Sprintf("not checked by the API server: %s: %s", display.Enumerate(unchecked[reason], shown), reason),
+			Severity: linter.Info, Message: fmt.Sprintf("not checked by the API server: %s: %s", display.Enumerate(unchecked[reason], shown), reason),
 		}})
 	}
 	return answers
 }
 
-func about(change reconciler.Change, severity Severity, message string) answer {
+func about(change reconciler.Change, severity linter.Severity, message string) answer {
 	return answer{Finding: Finding{Severity: severity, Object: change.Object.String(), Message: message}, object: change.Object}
 }

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package operation
+package linter
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path"
@@ -19,22 +18,31 @@ import (
 	"github.com/component-operator/runtime/internal/manifest"
 )
 
-// Severity is the severity of a finding.
+// Severity is the severity of a message.
 type Severity string
 
 const (
-	// SeverityInfo is a recommendation.
-	SeverityInfo Severity = "info"
-	// SeverityWarning is a violation of a rule that probably has no effect.
-	SeverityWarning Severity = "warning"
-	// SeverityError is a mistake: the chart cannot be applied, or not as its author wants.
-	SeverityError Severity = "error"
+	// Info is a recommendation.
+	Info Severity = "info"
+	// Warning is a violation of a rule that probably has no effect.
+	Warning Severity = "warning"
+	// Error is a mistake: the chart cannot be applied, or not as its author wants.
+	Error Severity = "error"
 )
 
-// lintChart examines a chart with values, which it does not change, for a namespace and a version of Kubernetes. It writes
+// Message is one thing that is wrong with a chart.
+type Message struct {
+	Severity Severity
+	// Path of the file, or folder, relative to the chart; empty if it is the whole chart.
+	Path string
+	// Text may have several lines.
+	Text string
+}
+
+// Lint examines a chart with values, which it does not change, for a namespace and a version of Kubernetes. It writes
 // the files of the chart into a temporary folder, because the linter reads folders only; it does not follow links,
 // therefore.
-func lintChart(chart *helm.Chart, given map[string]any, namespace, kubeVersion string) ([]Finding, error) {
+func Lint(chart *helm.Chart, given map[string]any, namespace, kubeVersion string) (messages []Message, err error) {
 	version, err := chartutil.ParseKubeVersion(kubeVersion)
 	if err != nil {
 		return nil, fmt.Errorf("invalid version of Kubernetes %q: %w", kubeVersion, err)
@@ -49,22 +57,35 @@ func lintChart(chart *helm.Chart, given map[string]any, namespace, kubeVersion s
 	}
 	defer func() { _ = os.RemoveAll(parent) }()
 	folder := filepath.Join(parent, "chart")
-	if err := writeFiles(folder, chart.Files()); err != nil {
+	if err := write(folder, chart.Files()); err != nil {
 		return nil, fmt.Errorf("writing the files of chart %s: %w", chart.Name(), err)
 	}
-	severities := map[int]Severity{support.WarningSev: SeverityWarning, support.ErrorSev: SeverityError}
-	relative := strings.NewReplacer(folder+string(filepath.Separator), "", folder, ".")
-	var findings []Finding
 	for _, found := range lint.AllWithKubeVersion(folder, normalized, namespace, version).Messages {
-		findings = append(findings, Finding{
-			Severity: cmp.Or(severities[found.Severity], SeverityInfo), File: path.Join(chart.Name(), relative.Replace(found.Path)), Message: relative.Replace(found.Err.Error()),
-		})
+		relative := func(text string) string {
+			return strings.ReplaceAll(strings.ReplaceAll(text, folder+string(filepath.Separator), ""), folder, ".")
+		}
+		message := Message{Severity: severityOf(found.Severity), Text: relative(found.Err.Error())}
+		if message.Path = relative(found.Path); message.Path == "." {
+			message.Path = ""
+		}
+		messages = append(messages, message)
 	}
-	return findings, nil
+	return messages, nil
 }
 
-// writeFiles writes files below a folder.
-func writeFiles(folder string, files map[string][]byte) error {
+func severityOf(severity int) Severity {
+	switch severity {
+	case support.ErrorSev:
+		return Error
+	case support.WarningSev:
+		return Warning
+	default:
+		return Info
+	}
+}
+
+// write writes files below a folder.
+func write(folder string, files map[string][]byte) error {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return err
 	}
