@@ -76,7 +76,8 @@ func PlanHelmAdoption(ctx context.Context, c *connection.Connection, request Hel
 	// Without revisions, the process has died that was about to record the first one.
 	case !isKnown && (current != nil || len(release.Inventory) > 0):
 		return nil, releases.Refused("there is a release %s of clm already, and it was not made from revision %d of the Helm release; nothing was changed. "+
-			"If it was made from an earlier one, delete Helm's record: kubectl delete secrets,configmaps -l owner=helm,name=%s -n %s", release, deployed.Number, release.Name, release.Namespace)
+			"If it was made from an earlier one, delete Helm's record: kubectl delete secrets,configmaps -l owner=helm,name=%s -n %s",
+			release, deployed.Number, release.Name, release.Namespace)
 	case isKnown && (current.Number > deployed.Number || release.State == releases.StateReady):
 		return a, nil
 	}

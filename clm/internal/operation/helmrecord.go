@@ -164,11 +164,14 @@ func (r *HelmRelease) installed() (helmRecord, error) {
 	const ifEnded = "If it is not running any more"
 	switch last.status {
 	case "pending-install":
-		return last, releases.Refused("an installation of Helm release %s is running, or was interrupted (%s is %s). %s: helm uninstall %s -n %s", r, last, last.status, ifEnded, r.Name, r.Namespace)
+		return last, releases.Refused("an installation of Helm release %s is running, or was interrupted (%s is %s). %s: helm uninstall %s -n %s",
+			r, last, last.status, ifEnded, r.Name, r.Namespace)
 	case "uninstalling":
-		return last, releases.Refused("Helm release %s is being uninstalled, or that was interrupted (%s is %s). %s: helm uninstall %s -n %s", r, last, last.status, ifEnded, r.Name, r.Namespace)
+		return last, releases.Refused("Helm release %s is being uninstalled, or that was interrupted (%s is %s). %s: helm uninstall %s -n %s",
+			r, last, last.status, ifEnded, r.Name, r.Namespace)
 	case "pending-upgrade", "pending-rollback":
-		return last, releases.Refused("an operation of Helm on release %s is running, or was interrupted (%s is %s). %s: helm rollback %s -n %s", r, last, last.status, ifEnded, r.Name, r.Namespace)
+		return last, releases.Refused("an operation of Helm on release %s is running, or was interrupted (%s is %s). %s: helm rollback %s -n %s",
+			r, last, last.status, ifEnded, r.Name, r.Namespace)
 	case "uninstalled":
 		return last, releases.Refused("Helm release %s was uninstalled, and only its history is left, so there is nothing to adopt", r)
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/helm"
-	internalhelm "github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/manifests"
@@ -71,7 +70,7 @@ type Generated struct {
 func (s *Set) Generate(ctx context.Context, request Request) (*Generated, error) {
 	var notes []string
 	// Helm renders notes in any case, so that a chart that fails in them fails here, too.
-	ctx = internalhelm.WithNotes(ctx, func(text string) { notes = append(notes, strings.TrimSpace(text)) })
+	ctx = helm.WithNotes(ctx, func(text string) { notes = append(notes, strings.TrimSpace(text)) })
 	generating, err := s.contextFor(ctx, request)
 	if err != nil {
 		return nil, err

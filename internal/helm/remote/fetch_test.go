@@ -133,7 +133,7 @@ func TestTooLarge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client.Transport.(*boundedTransport).left.Store(1 << 20) //nolint:errcheck,forcetypeassert // it is of that type
+		client.Transport.(*boundedTransport).left.Store(1 << 20) //nolint:forcetypeassert // it is of that type
 		_, err = (&fetcher{client: client}).fetch(t.Context(), reference)
 		s.expectError(text, err, "the response is larger than 64 MiB")
 	}

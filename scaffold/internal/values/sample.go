@@ -48,7 +48,10 @@ func (g *sampler) object(schemas []*jsonschema.Schema, def fallback, depth int) 
 		known := g.source.schemas(below.path, f.property(name))
 		chart, isChart := g.source.charts[below.path]
 		_, done := values[name]
-		isWanted := !below.set && slices.Contains(f.required(), name) || below.set && !accepts(known, below.value) || isChart
+		isWanted := isChart || slices.Contains(f.required(), name)
+		if below.set {
+			isWanted = isChart || !accepts(known, below.value)
+		}
 		if done || chart.off && !g.everything || !isWanted && !(g.everything && isEmpty(below.value)) {
 			continue
 		}

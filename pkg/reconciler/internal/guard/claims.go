@@ -38,8 +38,8 @@ func (l *Losses) claims(ctx context.Context, item *inventory.Item, uid apitypes.
 	var found, unknown []string
 	for _, name := range held {
 		err := l.Server.Each(ctx, l.Server.Client, schema.GroupVersionKind{Version: "v1", Kind: name}, true, func(object client.Object) (bool, error) {
-			if claim, ok := object.(*unstructured.Unstructured); ok && claim.GetDeletionTimestamp() == nil && heldData(claim) != "" && isOwnedBy(claim, uid, custom) {
-				found = append(found, types.ObjectText(claim.GroupVersionKind().GroupKind(), claim.GetNamespace(), claim.GetName()))
+			if isClaim(object, uid, custom) {
+				found = append(found, types.ObjectText(object.GetObjectKind().GroupVersionKind().GroupKind(), object.GetNamespace(), object.GetName()))
 			}
 			return true, nil
 		}, client.InNamespace(item.Namespace))
@@ -65,6 +65,12 @@ func (l *Losses) claims(ctx context.Context, item *inventory.Item, uid apitypes.
 	default:
 		return "", nil
 	}
+}
+
+// isClaim reports whether a claim or volume with data would be deleted with the root.
+func isClaim(object client.Object, root apitypes.UID, custom bool) bool {
+	claim, ok := object.(*unstructured.Unstructured)
+	return ok && claim.GetDeletionTimestamp() == nil && heldData(claim) != "" && isOwnedBy(claim, root, custom)
 }
 
 // isOwnedBy reports whether an object is owned by the root or, if that is a custom resource, by anything. Ephemeral

@@ -92,12 +92,7 @@ func (w *Waves) apply(ctx context.Context, wanted []*prepare.Object) (ready bool
 
 // walk applies the desired objects wave by wave, until it has to wait. It returns how many of them it has passed.
 func (w *Waves) walk(ctx context.Context, wanted []*prepare.Object) (done int, ready bool, err error) {
-	var purgeable []*prepare.Object
-	for _, t := range wanted {
-		if t.PurgeOrder != nil {
-			purgeable = append(purgeable, t)
-		}
-	}
+	purgeable := slices.DeleteFunc(slices.Clone(wanted), func(t *prepare.Object) bool { return t.PurgeOrder == nil })
 	waves := prepare.Group(wanted, func(t *prepare.Object) int { return t.ApplyOrder })
 	for i, wave := range waves {
 		if w.call.Policies.PruneAt == inventory.PruneAtWaves {
