@@ -13,24 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func TestLookDelay(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		reason   string
-		attempts int
-		watched  bool
-		want     time.Duration
-	}{
-		{"a feed has begun to wait", 0, true, firstDelay},
-		{"nobody says when types change", 1000, false, time.Minute},
-		{"somebody does", 1000, true, 30 * time.Minute},
-	} {
-		if got := lookDelay(tc.attempts, tc.watched); got != tc.want {
-			t.Errorf("%s: got %s, want %s", tc.reason, got, tc.want)
-		}
-	}
-}
-
 // TestChangedTypesAreLookedAtSoon waits for a type that would otherwise not be looked up within half an hour.
 func TestChangedTypesAreLookedAtSoon(t *testing.T) {
 	t.Parallel()

@@ -4,29 +4,17 @@
 package execute
 
 import (
-	"errors"
-	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
 )
-
-func statusError(code int32, reason metav1.StatusReason, message string, details *metav1.StatusDetails) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message, Details: details}}
-}
 
 // class is how the engine classifies an error.
 type class struct {
@@ -37,60 +25,6 @@ type class struct {
 func classify(err error) class {
 	reason, _ := Awaitable(err)
 	return class{gone: IsGone(err), noMatch: cluster.IsNoMatch(err), outdated: IsOutdated(err), immutable: IsImmutable(err), refusal: IsRefusal(err), awaited: reason}
-}
-
-func TestErrors(t *testing.T) {
-	t.Parallel()
-	resource := schema.GroupResource{Resource: "pods"}
-	notFound := apierrors.NewNotFound(resource, "a")
-	noMatch := &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "g", Kind: "K"}}
-	for _, tc := range []struct {
-		reason string
-		err    error
-		want   class
-	}{
-		{"absent", notFound, class{gone: true}},
-		{"an unknown type", fmt.Errorf("writing: %w", noMatch), class{gone: true, noMatch: true, awaited: "its type is not served"}},
-		{"a group that is gone", &apiutil.ErrResourceDiscoveryFailed{{Group: "g", Version: "v1"}: notFound}, class{gone: true, noMatch: true, awaited: "its type is not served"}},
-		{"a type that is not served, looked up first", &apiutil.ErrResourceDiscoveryFailed{{Group: "g", Version: "v1"}: &meta.NoResourceMatchError{}}, class{gone: true, noMatch: true, awaited: "its type is not served"}},
-		{"a group that does not answer proves nothing", &apiutil.ErrResourceDiscoveryFailed{{Group: "g", Version: "v1"}: notFound, {Group: "g", Version: "v2"}: errors.New("no answer")}, class{}},
-		{
-			"another UID", statusError(422, metav1.StatusReasonInvalid, "x", &metav1.StatusDetails{Causes: []metav1.StatusCause{{Field: "metadata.uid"}}}),
-			class{outdated: true, refusal: true},
-		},
-		{"invalid", statusError(422, metav1.StatusReasonInvalid, "x", &metav1.StatusDetails{Causes: []metav1.StatusCause{{Field: "spec.uid"}}}), class{refusal: true}},
-		{"immutable is only what is invalid", statusError(500, metav1.StatusReasonInternalError, "field is immutable", nil), class{}},
-		{"too large", apierrors.NewRequestEntityTooLargeError("x"), class{refusal: true}},
-		{"forbidden may be granted", apierrors.NewForbidden(resource, "a", errors.New("x")), class{}},
-		{
-			"a namespace that goes", statusError(403, metav1.StatusReasonForbidden, "x", &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: "NamespaceTerminating"}}}),
-			class{awaited: "its namespace is being deleted"},
-		},
-		{
-			"a webhook that does not answer", statusError(500, metav1.StatusReasonInternalError, `Internal error occurred: failed calling webhook "a.b.c": failed to call webhook: no endpoints`, nil),
-			class{awaited: `failed calling webhook "a.b.c": failed to call webhook: no endpoints`},
-		},
-		{"a webhook that denies is no failure of the call", statusError(403, metav1.StatusReasonForbidden, `admission webhook "a.b.c" denied the request: x`, nil), class{}},
-		{
-			"a conversion webhook", statusError(500, metav1.StatusReasonInternalError, "conversion webhook for g/v1, Kind=K failed: no endpoints", nil),
-			class{awaited: "conversion webhook for g/v1, Kind=K failed: no endpoints"},
-		},
-		{"overload", apierrors.NewTooManyRequests("slow down", 3), class{awaited: "the API server cannot serve the request: slow down"}},
-		{"unavailable", apierrors.NewServiceUnavailable("x"), class{awaited: "the API server cannot serve the request: x"}},
-		{"an internal error is worth a retry", statusError(http.StatusInternalServerError, metav1.StatusReasonInternalError, "etcdserver: leader changed", nil), class{}},
-		{"no answer", errors.New("connection refused"), class{}},
-	} {
-		t.Run(tc.reason, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(tc.want, classify(tc.err), cmp.AllowUnexported(class{})); diff != "" {
-				t.Errorf("class (-want +got):\n%s", diff)
-			}
-		})
-	}
-	long, _ := Awaitable(apierrors.NewServiceUnavailable(strings.Repeat("ä", 1000)))
-	if got := len(long); got > 300 || got < 297 {
-		t.Errorf("messages must have at most 300 bytes, got %d", got)
-	}
 }
 
 // TestErrorsOfTheServer provokes the errors, because their texts are no contract.

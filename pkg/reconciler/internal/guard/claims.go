@@ -35,23 +35,10 @@ func (l *Losses) claims(ctx context.Context, item *inventory.Item, uid apitypes.
 		}
 		held = append(held, "PersistentVolume")
 	}
-	var found, unknown []string
-	for _, name := range held {
-		err := l.Server.Each(ctx, l.Server.Client, schema.GroupVersionKind{Version: "v1", Kind: name}, true, func(object client.Object) (bool, error) {
-			if isClaim(object, uid, custom) {
-				found = append(found, types.ObjectText(object.GetObjectKind().GroupVersionKind().GroupKind(), object.GetNamespace(), object.GetName()))
-			}
-			return true, nil
-		}, client.InNamespace(item.Namespace))
-		switch {
-		case execute.IsGone(err): // the server has no volumes
-		case apierrors.IsForbidden(err):
-			unknown = append(unknown, inNamespace(name+"s", item.Namespace))
-		case err != nil:
-			return "", fmt.Errorf("listing %s: %w", inNamespace(name+"s", item.Namespace), err)
-		}
-	}
+	found, unknown, err := l.ownedClaims(ctx, held, item.Namespace, func(claim metav1.Object) bool { return isOwnedBy(claim, uid, custom) })
 	switch {
+	case err != nil:
+		return "", err
 	case len(found) > 0:
 		slices.Sort(found)
 		remedy := "remove its owner references from the claims"
@@ -67,10 +54,24 @@ func (l *Losses) claims(ctx context.Context, item *inventory.Item, uid apitypes.
 	}
 }
 
-// isClaim reports whether a claim or volume with data would be deleted with the root.
-func isClaim(object client.Object, root apitypes.UID, custom bool) bool {
-	claim, ok := object.(*unstructured.Unstructured)
-	return ok && claim.GetDeletionTimestamp() == nil && heldData(claim) != "" && isOwnedBy(claim, root, custom)
+// ownedClaims returns the claims or volumes with data in a namespace that are owned, and what must not be listed.
+func (l *Losses) ownedClaims(ctx context.Context, kinds []string, namespace string, isOwned func(metav1.Object) bool) (found, unknown []string, err error) {
+	for _, name := range kinds {
+		err := l.Server.Each(ctx, l.Server.Client, schema.GroupVersionKind{Version: "v1", Kind: name}, true, func(object client.Object) (bool, error) {
+			if claim, ok := object.(*unstructured.Unstructured); ok && claim.GetDeletionTimestamp() == nil && heldData(claim) != "" && isOwned(claim) {
+				found = append(found, types.ObjectText(claim.GroupVersionKind().GroupKind(), claim.GetNamespace(), claim.GetName()))
+			}
+			return true, nil
+		}, client.InNamespace(namespace))
+		switch {
+		case execute.IsGone(err): // the server has no volumes
+		case apierrors.IsForbidden(err):
+			unknown = append(unknown, inNamespace(name+"s", namespace))
+		case err != nil:
+			return nil, nil, fmt.Errorf("listing %s: %w", inNamespace(name+"s", namespace), err)
+		}
+	}
+	return found, unknown, nil
 }
 
 // isOwnedBy reports whether an object is owned by the root or, if that is a custom resource, by anything. Ephemeral
