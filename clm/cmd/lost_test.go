@@ -41,8 +41,8 @@ func TestLostRecordIsNoticed(t *testing.T) {
 		source           string
 	}{
 		{"none of the objects that it had is among the sources", "there are parts of a record", func() { p.loseIndex("web") }, p.file("other.yaml", manifestOf("other"))},
-		{"some of them are", "but ConfigMap PLACE/once, ConfigMap PLACE/stays have its mark: the record was lost", func() {}, sources("2", "stays", "new")},
-		{"some of them are, and nothing is left of the record", "ConfigMap PLACE/once, ConfigMap PLACE/stays have its mark", p.loseChunks, sources("2", "stays", "new")},
+		{"some of them are", "but its mark is on ConfigMap PLACE/once, ConfigMap PLACE/stays: the record was lost", func() {}, sources("2", "stays", "new")},
+		{"some of them are, and nothing is left of the record", "its mark is on ConfigMap PLACE/once, ConfigMap PLACE/stays", p.loseChunks, sources("2", "stays", "new")},
 	} {
 		tc.lose()
 		for _, args := range [][]string{{"plan"}, {"diff"}, {"apply"}, {"apply", "--dry-run=client"}, {"apply", "--diff"}, {"apply", "--adopt", "always"}} {

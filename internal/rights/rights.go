@@ -110,7 +110,7 @@ func (r *rights) in(namespace string) *rules {
 		namespace = wholeCluster
 	}
 	if r.collected[namespace] == nil {
-		r.collected[namespace] = &rules{}
+		r.collected[namespace] = newRules()
 	}
 	return r.collected[namespace]
 }

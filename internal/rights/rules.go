@@ -12,6 +12,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // verbOrder is the order in which people are used to see verbs.
@@ -20,46 +21,31 @@ var verbOrder = []string{"get", "list", "watch", "create", "update", "patch", "d
 // rules collects rules, each for one resource and one verb.
 type rules struct {
 	// verbs by resource, names by verb; no name stands for all.
-	verbs map[schema.GroupResource]map[string]map[string]bool
+	verbs map[schema.GroupResource]map[string]sets.Set[string]
 	// paths are what the API serves beside resources, with the verbs for each.
-	paths map[string]map[string]bool
+	paths map[string]sets.Set[string]
+}
+
+func newRules() *rules {
+	return &rules{verbs: map[schema.GroupResource]map[string]sets.Set[string]{}, paths: map[string]sets.Set[string]{}}
 }
 
 func (r *rules) add(resource schema.GroupResource, names []string, verbs ...string) {
-	if r.verbs == nil {
-		r.verbs = map[schema.GroupResource]map[string]map[string]bool{}
+	if r.verbs[resource] == nil {
+		r.verbs[resource] = map[string]sets.Set[string]{}
 	}
 	of := r.verbs[resource]
-	if of == nil {
-		of = map[string]map[string]bool{}
-		r.verbs[resource] = of
-	}
 	for _, verb := range verbs {
-		allowed, known := of[verb]
-		switch {
-		case len(names) == 0 || known && len(allowed) == 0:
+		if allowed, known := of[verb]; len(names) == 0 || known && len(allowed) == 0 {
 			of[verb] = nil
-			continue
-		case !known:
-			allowed = map[string]bool{}
-			of[verb] = allowed
-		}
-		for _, name := range names {
-			allowed[name] = true
+		} else {
+			of[verb] = sets.New(names...).Union(allowed)
 		}
 	}
 }
 
 func (r *rules) addPath(path string, verbs ...string) {
-	if r.paths == nil {
-		r.paths = map[string]map[string]bool{}
-	}
-	if r.paths[path] == nil {
-		r.paths[path] = map[string]bool{}
-	}
-	for _, verb := range verbs {
-		r.paths[path][verb] = true
-	}
+	r.paths[path] = sets.New(verbs...).Union(r.paths[path])
 }
 
 // policyRules returns few rules that allow the same: verbs that are for the same objects are in one, and so are
@@ -110,10 +96,10 @@ func sortedVerbs(verbs iter.Seq[string]) []string {
 }
 
 // rulesOf returns the rules for one resource: for all objects first, then for those with names.
-func rulesOf(resource schema.GroupResource, verbs map[string]map[string]bool) []rbacv1.PolicyRule {
+func rulesOf(resource schema.GroupResource, verbs map[string]sets.Set[string]) []rbacv1.PolicyRule {
 	byNames := map[string]*rbacv1.PolicyRule{}
 	for _, verb := range sortedVerbs(maps.Keys(verbs)) {
-		names := slices.Sorted(maps.Keys(verbs[verb]))
+		names := sets.List(verbs[verb])
 		key := strings.Join(names, "\x00")
 		if byNames[key] == nil {
 			byNames[key] = &rbacv1.PolicyRule{APIGroups: []string{resource.Group}, Resources: []string{resource.Resource}, ResourceNames: names}

@@ -6,8 +6,8 @@ package operation
 import (
 	"errors"
 	"fmt"
-	"strings"
 
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -36,13 +36,9 @@ const shownFields = 10
 
 // conflictsText names fields and their managers.
 func conflictsText(conflicts []reconciler.FieldChange) string {
-	var texts []string
+	texts := make([]string, len(conflicts))
 	for i, conflict := range conflicts {
-		if i == shownFields && len(conflicts) > i+1 {
-			texts = append(texts, fmt.Sprintf("and %d more", len(conflicts)-i))
-			break
-		}
-		texts = append(texts, fmt.Sprintf("%s belongs to %s", conflict.Path, conflict.Manager))
+		texts[i] = fmt.Sprintf("%s belongs to %s", conflict.Path, conflict.Manager)
 	}
-	return strings.Join(texts, ", ")
+	return display.Enumerate(texts, shownFields)
 }

@@ -5,9 +5,7 @@ package operation
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -104,13 +102,9 @@ const shownObjects = 10
 
 // objectTexts lists objects for people, not more than a few.
 func objectTexts(list []dependent) string {
-	var texts []string
+	texts := make([]string, len(list))
 	for i, object := range list {
-		if i == shownObjects && len(list) > i+1 {
-			texts = append(texts, fmt.Sprintf("and %d more", len(list)-i))
-			break
-		}
-		texts = append(texts, object.String())
+		texts[i] = object.String()
 	}
-	return strings.Join(texts, ", ")
+	return display.Enumerate(texts, shownObjects)
 }

@@ -6,11 +6,10 @@ package operation
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -60,14 +59,8 @@ func markedText(changes []reconciler.Change) string {
 			marked = append(marked, change.Object.String())
 		}
 	}
-	switch count := len(marked); {
-	case count == 0:
+	if len(marked) == 0 {
 		return ""
-	case count == 1:
-		return marked[0] + " has its mark"
-	case count > shownMarked:
-		return fmt.Sprintf("%s and %d more have its mark", strings.Join(marked[:shownMarked], ", "), count-shownMarked)
-	default:
-		return strings.Join(marked, ", ") + " have its mark"
 	}
+	return "its mark is on " + display.Enumerate(marked, shownMarked)
 }

@@ -68,7 +68,9 @@ func (t *Transfer) move(ctx context.Context, options Options, b *runner.Board) e
 	from.Mute()
 	// Nothing is left to be done there.
 	options.Enough = func(reconciler.Result) bool { return true }
-	if err := t.From.CarryOut(ctx, from, options); err != nil && len(releases.Failed(err)) == 0 {
+	err = t.From.CarryOut(ctx, from, options)
+	var notReady *releases.NotReadyError
+	if err != nil && !(errors.As(err, &notReady) && len(notReady.Failed) > 0) {
 		stage := fmt.Sprintf("ending the ownership of release %s", t.From.Release)
 		return errors.Join(failure, &releases.StageError{Stage: stage, Advice: releases.Next(err, t.From.Release), Cause: err})
 	}

@@ -296,24 +296,6 @@ func Messages(notices []reconciler.Notice) map[display.Key]string {
 	return texts
 }
 
-// Failed returns the objects that had failed when an operation ended.
-func Failed(err error) []reconciler.Notice {
-	var notReady *NotReadyError
-	if !errors.As(err, &notReady) {
-		return nil
-	}
-	return notReady.Failed
-}
-
-// Unready returns the objects that were not ready when an operation ended.
-func Unready(err error) []reconciler.Notice {
-	var notReady *NotReadyError
-	if !errors.As(err, &notReady) {
-		return nil
-	}
-	return notReady.Waits
-}
-
 // Continuation returns the command that continues an operation on a release which no process completes; empty if the
 // release needs none.
 func Continuation(release *Release) string {

@@ -129,7 +129,7 @@ func TestLoadErrors(t *testing.T) {
 		"NoSeparator": {
 			reason: "of keys that are there twice the last one counts, so that the first object would be lost", references: []string{"m.yaml"},
 			files: files{"m.yaml": configMap("a", "p: q") + "---\n" + configMap("b", "p: q") + configMap("c", "p: |\n    kind: text")},
-			want:  []string{"loading ROOT/m.yaml: parsing ROOT/m.yaml: line ", "apiVersion is already set on line ", "separated by a line with ---"},
+			want:  []string{"loading ROOT/m.yaml: parsing ROOT/m.yaml: document 2: line ", `key "apiVersion" is already set on line `},
 		},
 		"KeyOccursTwice": {
 			reason: "of keys that are there twice the last one counts, so that what the first one has would be deleted", references: []string{"m.yaml"},

@@ -48,13 +48,10 @@ func parseManifests(content []byte) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// splitManifests returns the documents. It refuses a document in which a second object begins because a separator is
-// missing: the last value of a duplicate field wins, so the first object would be lost. It looks for the fields at the
-// beginning of lines only, where nothing else can look like them.
+// splitManifests returns the documents.
 func splitManifests(content []byte) ([]part, error) {
 	var split []part
 	begin, offset, number, first := 0, 0, 0, 1
-	seen := map[string]int{} // line of each field in the document
 	for line := range bytes.Lines(content) {
 		number++
 		if rest, ok := bytes.CutPrefix(line, []byte("---")); ok {
@@ -65,16 +62,6 @@ func splitManifests(content []byte) ([]part, error) {
 				split = append(split, part{content: content[begin:offset], line: first})
 			}
 			begin, first = offset+len(line), number+1
-			clear(seen)
-		}
-		for _, field := range []string{"apiVersion", "kind"} {
-			if !bytes.HasPrefix(line, []byte(field+":")) {
-				continue
-			}
-			if seen[field] > 0 {
-				return nil, fmt.Errorf("line %d: %s is already set on line %d; objects must be separated by a line with ---", number, field, seen[field])
-			}
-			seen[field] = number
 		}
 		offset += len(line)
 	}

@@ -5,6 +5,7 @@ package views
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
@@ -24,8 +25,12 @@ func Inspection(c *connection.Connection, release *releases.Release, items []*re
 // Unready reports on the dependents and deletion hooks that are not ready according to the error of an operation. It
 // returns nil for errors other than NotReadyError.
 func Unready(ctx context.Context, c *connection.Connection, release *releases.Release, err error) (*live.Report, error) {
+	var notReady *releases.NotReadyError
+	if !errors.As(err, &notReady) {
+		return nil, nil
+	}
 	var items []*reconciler.InventoryItem
-	for _, notice := range releases.Unready(err) {
+	for _, notice := range notReady.Waits {
 		for _, item := range slices.Concat(release.Inventory, release.HookInventory) {
 			if item.Matches(notice.Object) && len(items) < maxExplained {
 				items = append(items, item)
