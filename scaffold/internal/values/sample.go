@@ -46,21 +46,30 @@ func (g *sampler) object(schemas []*jsonschema.Schema, def fallback, depth int) 
 	for _, name := range slices.Concat(f.required(), f.names(), def.keys(), g.source.below(def.path)) {
 		below := def.below(name)
 		known := g.source.schemas(below.path, f.property(name))
-		chart, isChart := g.source.charts[below.path]
-		_, done := values[name]
-		isWanted := isChart || slices.Contains(f.required(), name)
-		if below.set {
-			isWanted = isChart || !accepts(known, below.value)
-		}
-		if done || chart.off && !g.everything || !isWanted && !(g.everything && isEmpty(below.value)) {
+		if _, done := values[name]; done || !g.isWanted(slices.Contains(f.required(), name), known, below) {
 			continue
 		}
 		value := g.value(known, below, depth+1)
-		if made, isMap := value.(map[string]any); value != nil && !(isChart && isMap && len(made) == 0) {
+		if made, isMap := value.(map[string]any); value != nil && !(g.source.isChart(below.path) && isMap && len(made) == 0) {
 			values[name] = value
 		}
 	}
 	return values
+}
+
+// isWanted reports whether a field gets a value, or is looked into.
+func (g *sampler) isWanted(required bool, known []*jsonschema.Schema, def fallback) bool {
+	chart, isChart := g.source.charts[def.path]
+	switch {
+	case chart.off && !g.everything:
+		return false
+	case isChart, g.everything && isEmpty(def.value):
+		return true
+	case def.set:
+		return !accepts(known, def.value)
+	default:
+		return required
+	}
 }
 
 // isEmpty reports whether a value is empty, or an object, in which values may be empty.
