@@ -89,41 +89,38 @@ const (
 // more than one line as long as there are lines to spare.
 func (v view) objects(chosen []Dependent, spare int) map[Object][]string {
 	names := namesIn(v.state, max(v.width/2, minName))
-	table := NewTable(v.width, Column{}, Column{}, Column{Right: true}, Column{Fit: End})
-	rows := make([][]Cell, len(chosen))
-	for i, object := range chosen {
-		rows[i] = []Cell{
-			{Lead: "    " + mark(object, v.style) + " ", Text: Elide(Clean(names.Of(object)), max(v.width/2, minName))},
-			{Text: object.Label()},
-			{Text: Age(object.Since, v.now)},
-			{Text: strings.TrimLeft(because(object), ": ")},
-		}
-		table.Add(rows[i]...)
+	table := NewTable(v.width, Column{}, Column{}, Column{Right: true})
+	for _, object := range chosen {
+		table.Add(Cell{Lead: "    " + mark(object, v.style) + " ", Text: Elide(Clean(names.Of(object)), max(v.width/2, minName))},
+			Cell{Text: object.Label()}, Cell{Text: Age(object.Since, v.now)})
 	}
-	layout := table.Layout()
+	lines, column := table.Lines(), 0
+	for _, line := range lines {
+		column = max(column, Width(line)+columnGap)
+	}
 	shown := make(map[Object][]string, len(chosen))
 	for i, object := range chosen {
-		lines := v.object(layout, rows[i], spare)
-		shown[object.Object] = lines
-		spare -= len(lines) - 1
+		whole := v.object(lines[i], column, Clean(strings.TrimLeft(because(object), ": ")), spare)
+		shown[object.Object] = whole
+		spare -= len(whole) - 1
 	}
 	return shown
 }
 
-// object returns the line of an object. A reason that does not fit in it stands below it, in at most as many lines as
-// there are to spare.
-func (v view) object(layout *Layout, row []Cell, spare int) []string {
-	line, whole := layout.Line(row...)
-	if whole || spare <= 0 {
+// object returns the line of an object with the reason in a column. A reason that does not fit in it stands below it, in
+// at most as many lines as there are to spare.
+func (v view) object(line string, column int, reason string, spare int) []string {
+	if reason == "" {
 		return []string{line}
 	}
-	last := len(row) - 1
-	line, _ = layout.Line(row[:last]...)
-	lines := []string{line}
-	below := Wrap(row[last].Text, max(v.width-reasonIndent, 1))
+	if spare <= 0 || Width(reason) <= v.width-column {
+		return []string{Pad(line, column) + Truncate(reason, v.width-column)}
+	}
+	below := Wrap(reason, max(v.width-reasonIndent, 1))
 	if room := min(spare, maxReasonLines); len(below) > room {
 		below = append(below[:room-1], strings.Join(below[room-1:], " "))
 	}
+	lines := []string{line}
 	for _, text := range below {
 		lines = append(lines, strings.Repeat(" ", reasonIndent)+text)
 	}
