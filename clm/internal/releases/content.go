@@ -25,18 +25,6 @@ const maxContentValues = 4 << 20
 // Content reads the stored content of a revision. The error is a DamagedError if the content cannot be read because the
 // record is damaged, or because another process has removed the revision since the release was read.
 func (s *Store) Content(ctx context.Context, release *Release, number int64) (Content, error) {
-	return s.content(ctx, release, number, func([]byte) bool { return true })
-}
-
-// Objects reads the objects of the manifest of a revision whose JSON a function accepts, which needs less memory than
-// reading all of them. Errors are those of Content.
-func (s *Store) Objects(ctx context.Context, release *Release, number int64, accepts func(raw []byte) bool) ([]*unstructured.Unstructured, error) {
-	content, err := s.content(ctx, release, number, accepts)
-	return content.Manifest, err
-}
-
-// content reads the content of a revision, with the objects whose JSON the function accepts.
-func (s *Store) content(ctx context.Context, release *Release, number int64, accepts func(raw []byte) bool) (Content, error) {
 	names := release.stored.index.chunksOf(number)
 	if len(names) == 0 {
 		return Content{}, fmt.Errorf("revision %d of release %s: its content is no longer available; available revisions: %s", number, release, release.stored.index.keptNumbers())
@@ -47,7 +35,7 @@ func (s *Store) content(ctx context.Context, release *Release, number int64, acc
 	}
 	damage := strings.Join(found.Damage, "; ")
 	if damage == "" {
-		content, err := decodeContent(bytes.Join(found.Contents, nil), accepts)
+		content, err := decodeContent(bytes.Join(found.Contents, nil))
 		if err == nil {
 			return content, nil
 		}
@@ -86,13 +74,12 @@ func encodeContent(content Content) ([]byte, error) {
 	return json.Marshal(map[string]any{"values": content.Values, "manifest": objects, "notes": content.Notes})
 }
 
-// decodeContent returns the content of a JSON form, with the objects whose JSON the function accepts. An error means
-// that the content is damaged.
-func decodeContent(raw []byte, accepts func(raw []byte) bool) (Content, error) {
+// decodeContent returns the content of a JSON form. An error means that the content is damaged.
+func decodeContent(raw []byte) (Content, error) {
 	var stored struct {
-		Values   map[string]any    `json:"values"`
-		Manifest []json.RawMessage `json:"manifest"`
-		Notes    string            `json:"notes"`
+		Values   map[string]any   `json:"values"`
+		Manifest []map[string]any `json:"manifest"`
+		Notes    string           `json:"notes"`
 	}
 	err := manifest.CheckJSON(maxContentValues, raw)
 	if err == nil {
@@ -103,15 +90,11 @@ func decodeContent(raw []byte, accepts func(raw []byte) bool) (Content, error) {
 		return Content{}, fmt.Errorf("decoding it: %w", err)
 	}
 	content := Content{Values: stored.Values, Notes: stored.Notes}
-	for i, raw := range stored.Manifest {
-		if !accepts(raw) {
-			continue
+	for i, object := range stored.Manifest {
+		if kind, _ := object["kind"].(string); kind == "" {
+			return Content{}, fmt.Errorf("decoding object %d: it has no kind", i)
 		}
-		object := &unstructured.Unstructured{}
-		if err := object.UnmarshalJSON(raw); err != nil {
-			return Content{}, fmt.Errorf("decoding object %d: %w", i, err)
-		}
-		content.Manifest = append(content.Manifest, object)
+		content.Manifest = append(content.Manifest, &unstructured.Unstructured{Object: object})
 	}
 	return content, nil
 }

@@ -144,6 +144,6 @@ func FuzzIndex(f *testing.F) {
 			}
 			decoded.release("default", "demo").PruneBytes(1)
 		}
-		_, _ = decodeContent([]byte(text), func([]byte) bool { return true })
+		_, _ = decodeContent([]byte(text))
 	})
 }
