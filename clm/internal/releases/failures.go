@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -44,10 +42,22 @@ func (e *NotReadyError) Error() string {
 	return e.reason() + ": " + noticeTexts(notices)
 }
 
+// short returns a duration without zeros at its end, such as 5m.
+func short(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
 func (e *NotReadyError) reason() string {
 	text := "failed"
 	if e.Timeout > 0 {
-		text = "timed out after " + duration.HumanDuration(e.Timeout)
+		text = "timed out after " + short(e.Timeout)
 	}
 	if e.Cause != nil {
 		// Errors about several objects are joined by line breaks.

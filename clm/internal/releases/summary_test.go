@@ -26,7 +26,7 @@ func TestSummary(t *testing.T) {
 		{"an error besides is not hidden", errors.Join(interrupted, unrecorded), "interrupted; recording the progress: denied"},
 		{"nor is it in a stage", &releases.StageError{Stage: "pre-delete hooks", Cause: errors.Join(interrupted, unrecorded)}, "pre-delete hooks: interrupted; recording the progress: denied"},
 		{"nor beside a stage", errors.Join(&releases.StageError{Stage: "pre-delete hooks", Cause: interrupted}, unrecorded), "pre-delete hooks: interrupted; recording the progress: denied"},
-		{"one error can be joined, too", errors.Join(nil, &releases.NotReadyError{Timeout: time.Minute, Waits: waits}), "timed out after 60s"},
+		{"one error can be joined, too", errors.Join(nil, &releases.NotReadyError{Timeout: time.Minute, Waits: waits}), "timed out after 1m"},
 		{"errors about several objects are on one line", errors.Join(errors.New("a"), errors.New("b\nc")), "a; b; c"},
 		{"several causes in one text are none that were joined", fmt.Errorf("both %w and %w", unrecorded, errors.New("x")), "both recording the progress: denied and x"},
 	} {
