@@ -28,7 +28,7 @@ import (
 // Beyond the rules for all cases that the package documentation states, it is an error if
 //
 //   - resources do not fit together, for instance because a resource uses data that no earlier one extracts;
-//   - two mutations give one field different values;
+//   - two mutations give one field different values, apart from entries of ConfigMaps and Secrets;
 //   - the selector of an edit matches no container, unless it accepts any, as AllContainers does;
 //   - mutations of one resource have the same name;
 //   - a mutation is not on in any combination of a version and a case, because nothing would notice when it breaks.

@@ -90,6 +90,14 @@ func entry(name, value string, conditions ...bool) configmap.Mutation {
 	return mutation
 }
 
+// labeled is a mutation that sets a label.
+func labeled(name, value string) configmap.Mutation {
+	return configmap.Mutation{Name: name, Mutate: func(m *configmap.Mutator) error {
+		m.EditObjectMetadata(func(e *editors.ObjectMetaEditor) error { e.EnsureLabel("key", value); return nil })
+		return nil
+	}}
+}
+
 // copied is a mutation that sets an entry to a value that was extracted.
 func copied(data *concepts.Data[string]) configmap.Mutation {
 	return configmap.Mutation{Name: "copied", Mutate: func(m *configmap.Mutator) error {
@@ -180,8 +188,8 @@ func TestMatrixProblems(t *testing.T) {
 			want: "1.0.0-plain: generating: " + id + `: there are several mutations with the name "same"`,
 		},
 		{reason: "one field with different values", build: func(_, feature string) []builder {
-			return []builder{of(settings("a").WithMutation(entry("first", "1"), entry("second", "2", feature == "cache")))}
-		}, want: `1.0.0-cache: generating: ` + id + `: mutating ConfigMap default/a: mutations "first" and "second" both write .data.key: 1, then 2`},
+			return []builder{of(settings("a").WithMutation(labeled("first", "1"), labeled("second", feature)))}
+		}, want: `1.0.0-plain: generating: ` + id + `: mutating ConfigMap default/a: mutations "first" and "second" both write .metadata.labels.key: 1, then plain`},
 		{
 			reason: "a selector that matches nothing", build: only(web("wep")),
 			want: `apps/v1/Deployment/default/web: mutation "image": containers: the selector of edit 1 matches none of ["web"]`,
