@@ -37,14 +37,19 @@ func addDiffFlags(flags *pflag.FlagSet, d *diffFlags) {
 // showPlan writes what a plan is going to change.
 func showPlan(e *environment, out io.Writer, p *operation.Plan, flags diffFlags) error {
 	if !flags.only {
-		writeWrapped(out, "", headline(p))
+		writeWrapped(out, "", fmt.Sprintf("release %s, %s, from %s", p.Release, revisionText(p), sourceTexts(p.Revision.Sources)))
 	}
 	names := namesOfChanges(out, p)
+	return display.WriteDiff(out, shownChanges(p, flags.show, names), flags.options(e, out))
+}
+
+// shownChanges returns all changes of a plan as they are shown.
+func shownChanges(p *operation.Plan, whole bool, names *display.Names) []display.Change {
 	var changes []display.Change
 	for _, change := range p.Shown() {
-		changes = append(changes, shownChange(change, flags.show, names))
+		changes = append(changes, shownChange(change, whole, names))
 	}
-	return display.WriteDiff(out, changes, flags.options(e, out))
+	return changes
 }
 
 // options returns how differences are shown on a writer.
@@ -87,10 +92,6 @@ func noteUnverified(p *operation.Plan) {
 	}
 }
 
-func headline(p *operation.Plan) string {
-	return fmt.Sprintf("release %s, %s, from %s", p.Release, revisionText(p), sourceTexts(p.Revision.Sources))
-}
-
 func revisionText(p *operation.Plan) string {
 	text := fmt.Sprintf("revision %d", p.Revision.Number)
 	if p.New {
@@ -106,19 +107,18 @@ func content(object *unstructured.Unstructured) map[string]any {
 		return nil
 	}
 	object = object.DeepCopy()
-	for _, field := range []string{"labels", "annotations"} {
-		marks, _, err := unstructured.NestedStringMap(object.Object, "metadata", field)
-		if err != nil || marks == nil {
-			continue
-		}
-		delete(marks, releases.ReconcilerName+"/"+types.LabelKeySuffixOwnerId)
-		unstructured.RemoveNestedField(object.Object, "metadata", field)
-		if len(marks) > 0 {
-			// It cannot fail, since it was there before.
-			_ = unstructured.SetNestedStringMap(object.Object, marks, "metadata", field)
-		}
-	}
+	object.SetLabels(unmarked(object.GetLabels()))
+	object.SetAnnotations(unmarked(object.GetAnnotations()))
 	return object.Object
+}
+
+// unmarked returns labels or annotations without the mark of clm; nil if there are no others.
+func unmarked(entries map[string]string) map[string]string {
+	delete(entries, releases.ReconcilerName+"/"+types.LabelKeySuffixOwnerId)
+	if len(entries) == 0 {
+		return nil
+	}
+	return entries
 }
 
 // listedAction is what people are told of a change in a list, in which hooks that stay the same are one line, unless
@@ -137,30 +137,16 @@ func diffAction(change reconciler.Change) display.Action {
 		return display.ActionRecreate
 	case change.Stays:
 		return display.ActionKeep
-	case operation.IsOver(change):
+	case operation.IsOver(change) || change.Verb == reconciler.VerbUpdated && change.Reason == reconciler.ReasonUnchanged:
 		return ""
-	}
-	switch change.Verb {
-	case reconciler.VerbCreated:
-		return display.ActionCreate
-	case reconciler.VerbAdopted:
-		return display.ActionAdopt
-	case reconciler.VerbUpdated:
-		if change.Reason == reconciler.ReasonUnchanged {
-			return ""
-		}
-		return display.ActionUpdate
-	case reconciler.VerbCorrected:
-		return display.ActionCorrect
-	case reconciler.VerbRestored:
-		return display.ActionRestore
-	case reconciler.VerbDeleted:
-		return display.ActionDelete
-	case reconciler.VerbCompleted:
-		return display.ActionComplete
-	case reconciler.VerbOrphaned:
-		return display.ActionOrphan
 	default:
-		return ""
+		return actions[change.Verb]
 	}
+}
+
+// actions are what people are told of verbs.
+var actions = map[reconciler.Verb]display.Action{
+	reconciler.VerbCreated: display.ActionCreate, reconciler.VerbAdopted: display.ActionAdopt, reconciler.VerbUpdated: display.ActionUpdate,
+	reconciler.VerbCorrected: display.ActionCorrect, reconciler.VerbRestored: display.ActionRestore, reconciler.VerbDeleted: display.ActionDelete,
+	reconciler.VerbCompleted: display.ActionComplete, reconciler.VerbOrphaned: display.ActionOrphan,
 }

@@ -93,53 +93,57 @@ type DiffOptions struct {
 // defaultContext is the default of other diff programs.
 const defaultContext = 3
 
-// WriteDiff shows each change, and the number of changes of each kind. It writes nothing and fails if an action or the
-// context is invalid; it also fails if writing fails.
+// WriteDiff shows each change, and the number of changes of each kind. It fails if writing fails.
 func WriteDiff(out io.Writer, changes []Change, options DiffOptions) error {
-	writer, err := newWriter(options)
-	if err != nil {
-		return err
-	}
-	var repeated []Change
+	w := NewWriter(options)
 	for _, change := range changes {
-		if change.Action == ActionRepeat && change.Refusal == "" {
-			repeated = append(repeated, change)
-			continue
-		}
-		if err := writer.change(change); err != nil {
-			return fmt.Errorf("comparing %s: %w", change.Object, err)
+		if !change.repeats() {
+			w.change(change)
 		}
 	}
-	writer.repeated(repeated)
-	writer.text("", summary(changes, options.Style))
-	_, err = writer.out.WriteTo(out)
+	if line := Repetition(changes); line != "" {
+		line = "↻ " + line
+		if w.Limit > 0 {
+			line = Truncate(line, w.Limit)
+		}
+		w.out.WriteString(w.Style.Faint(line) + "\n")
+	}
+	w.text("", summary(changes, options.Style))
+	_, err := w.out.WriteTo(out)
 	return err
 }
 
 // A Writer shows changes one by one. Equal values of Secrets are masked equally in all of them.
-type Writer struct{ writer *writer }
-
-// NewWriter returns a Writer, or an error if the context is invalid.
-func NewWriter(options DiffOptions) (*Writer, error) {
-	w, err := newWriter(options)
-	return &Writer{w}, err
+type Writer struct {
+	DiffOptions
+	out bytes.Buffer
+	// masks number the secret values that occur.
+	masks map[string]int
 }
 
-// Text shows one change. It fails if the action is invalid.
-func (w *Writer) Text(change Change) (string, error) {
-	if err := w.writer.change(change); err != nil {
-		return "", fmt.Errorf("comparing %s: %w", change.Object, err)
+// NewWriter returns a Writer.
+func NewWriter(options DiffOptions) *Writer {
+	if options.Context == nil {
+		options.Context = new(defaultContext)
 	}
-	text := w.writer.out.String()
-	w.writer.out.Reset()
-	return text, nil
+	return &Writer{DiffOptions: options, masks: map[string]int{}}
 }
+
+// Text shows one change.
+func (w *Writer) Text(change Change) string {
+	w.out.Reset()
+	w.change(change)
+	return w.out.String()
+}
+
+// repeats reports whether an object is applied again without a change.
+func (c Change) repeats() bool { return c.Action == ActionRepeat && c.Refusal == "" }
 
 // Repetition says in one line which objects are applied again without a change; empty if there are none.
 func Repetition(changes []Change) string {
 	var objects []string
 	for _, change := range changes {
-		if change.Action == ActionRepeat && change.Refusal == "" {
+		if change.repeats() {
 			objects = append(objects, Clean(change.Object))
 		}
 	}
@@ -156,29 +160,11 @@ func Repetition(changes []Change) string {
 // Summary returns the number of changes of each kind.
 func Summary(changes []Change) string { return summary(changes, false) }
 
-func newWriter(options DiffOptions) (*writer, error) {
-	switch {
-	case options.Context == nil:
-		options.Context = new(defaultContext)
-	case *options.Context < -1:
-		return nil, fmt.Errorf("context %d is neither a number of lines nor -1 (the whole object)", *options.Context)
-	}
-	return &writer{DiffOptions: options, masks: masks{}}, nil
-}
-
-type writer struct {
-	DiffOptions
-	out   bytes.Buffer
-	masks masks
-}
-
-func (w *writer) change(change Change) error {
+func (w *Writer) change(change Change) {
 	if change.Action == "" && change.Refusal == "" {
-		return nil
+		return
 	}
-	if err := w.header(change); err != nil {
-		return err
-	}
+	w.header(change)
 	if change.Refusal != "" {
 		w.text("  ", w.Style.Red("refused: "+Clean(change.Refusal)))
 	}
@@ -186,94 +172,40 @@ func (w *writer) change(change Change) error {
 		w.text("  ", Clean(note))
 	}
 	if change.Before != nil || change.After != nil {
-		before, after := w.prepare(change.Before), w.prepare(change.After)
-		w.hunks(render(before), render(after))
+		w.hunks(w.content(change.Before), w.content(change.After))
 		w.out.WriteString("\n")
 	}
-	return nil
 }
 
-func (w *writer) header(change Change) error {
+// header writes an object and the details in one line. If that is too long, the details stand below the object.
+func (w *Writer) header(change Change) {
 	symbol, paint, details := "!", Style.Red, string(change.Action)
-	if change.Action != "" {
-		i := place(change.Action)
-		if i < 0 {
-			return fmt.Errorf("action %q is not one of %s", change.Action, actions())
-		}
-		if change.Refusal == "" {
-			symbol, paint = notation[i].symbol, notation[i].paint
+	for _, n := range notation {
+		if n.action == change.Action && change.Refusal == "" {
+			symbol, paint = n.symbol, n.paint
 		}
 	}
 	if change.Reason != "" {
 		details = strings.TrimPrefix(details+": "+Clean(change.Reason), ": ")
 	}
 	if details != "" {
-		details = "(" + details + ")"
+		details = "  (" + details + ")"
 	}
 	if change.Local {
-		details = strings.TrimPrefix(details+"  [local]", "  ")
+		details += "  [local]"
 	}
-	w.headline(symbol+" ", Clean(change.Object), details, paint)
-	return nil
-}
-
-// headline writes an object and the details in one line. If that is too long, the details stand below the object.
-func (w *writer) headline(symbol, object, details string, paint func(Style, string) string) {
-	const gap = "  "
-	room := w.Limit - Width(symbol+gap+details)
-	switch {
-	case details == "" && w.Limit <= 0:
-		w.out.WriteString(paint(w.Style, symbol+object) + "\n")
-	case details == "":
-		w.out.WriteString(paint(w.Style, symbol+Elide(object, w.Limit-Width(symbol))) + "\n")
-	case w.Limit <= 0 || room >= Width(object):
-		w.out.WriteString(paint(w.Style, symbol+object) + gap + details + "\n")
-	default:
-		w.headline(symbol, object, "", paint)
-		w.text("    ", details)
-	}
-}
-
-// repeated writes one line about all objects that are applied again without a change.
-func (w *writer) repeated(changes []Change) {
-	line := Repetition(changes)
-	if line == "" {
+	object := symbol + " " + Clean(change.Object)
+	if w.Limit <= 0 || Width(object+details) <= w.Limit {
+		w.out.WriteString(paint(w.Style, object) + details + "\n")
 		return
 	}
-	line = "↻ " + line
-	if w.Limit > 0 {
-		line = Truncate(line, w.Limit)
-	}
-	w.out.WriteString(w.Style.Faint(line) + "\n")
+	w.out.WriteString(paint(w.Style, symbol+" "+Elide(Clean(change.Object), w.Limit-len("  "))) + "\n")
+	w.text("    ", strings.TrimPrefix(details, "  "))
 }
 
 // text writes a text behind the indentation, and wraps it if lines have a limit.
-func (w *writer) text(indent, text string) {
-	lines := []string{text}
-	if w.Limit > 0 {
-		lines = WrapHanging(text, w.Limit-len(indent))
-	}
-	for _, line := range lines {
-		w.out.WriteString(indent + line + "\n")
-	}
-}
-
-// place returns the index of the action in the notation, or -1.
-func place(action Action) int {
-	for i, n := range notation {
-		if n.action == action {
-			return i
-		}
-	}
-	return -1
-}
-
-func actions() string {
-	var names []string
-	for _, n := range notation {
-		names = append(names, string(n.action))
-	}
-	return strings.Join(names, ", ")
+func (w *Writer) text(indent, text string) {
+	WriteWrapped(&w.out, indent, text, w.Limit)
 }
 
 // summary counts a refused change once, as refused.

@@ -39,25 +39,14 @@ func writeOutcome(out io.Writer, s summaryOfProgress) {
 	if details := s.details(); details != "" {
 		result += s.style.Faint(" (" + details + ")")
 	}
-	s.writeText(&b, "", result)
+	WriteWrapped(&b, "", result, s.width)
 	for _, note := range s.outcome.Notes {
-		s.writeText(&b, "", s.style.Yellow("note:")+" "+Clean(note))
+		WriteWrapped(&b, "", s.style.Yellow("note:")+" "+Clean(note), s.width)
 	}
 	if s.outcome.Next != "" {
 		b.WriteString(strings.TrimSuffix(s.outcome.Next, "\n") + "\n")
 	}
 	_, _ = io.WriteString(out, b.String())
-}
-
-// writeText wraps a text between words if lines have a limit: a message at the end is never shortened.
-func (s summaryOfProgress) writeText(b *strings.Builder, indent, text string) {
-	lines := []string{text}
-	if s.width > 0 {
-		lines = WrapHanging(text, s.width-len(indent))
-	}
-	for _, line := range lines {
-		b.WriteString(indent + line + "\n")
-	}
 }
 
 func (s summaryOfProgress) writeUnready(b *strings.Builder) {
@@ -68,7 +57,7 @@ func (s summaryOfProgress) writeUnready(b *strings.Builder) {
 		if age := Age(object.Since, s.now); age != "" {
 			text += " for " + age
 		}
-		s.writeText(b, "  ", text+because(object))
+		WriteWrapped(b, "  ", text+because(object), s.width)
 	}
 	if more := len(unready) - maxUnready; more > 0 {
 		fmt.Fprintf(b, "  … and %d more\n", more)

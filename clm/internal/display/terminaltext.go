@@ -5,6 +5,7 @@ package display
 
 import (
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"unicode"
@@ -75,6 +76,18 @@ func WrapHanging(text string, width int) []string {
 		lines[i+1] = hanging + lines[i+1]
 	}
 	return lines
+}
+
+// WriteWrapped writes a text behind the indentation, and wraps it if the limit is positive: a text that is needed whole
+// is never shortened.
+func WriteWrapped(out io.Writer, indent, text string, limit int) {
+	lines := []string{text}
+	if limit > 0 {
+		lines = WrapHanging(text, limit-len(indent))
+	}
+	for _, line := range lines {
+		_, _ = io.WriteString(out, indent+line+"\n")
+	}
 }
 
 // pieces breaks a word so that each piece occupies at most that many cells, but has at least one character.
