@@ -32,20 +32,23 @@ func (w *Writer) content(object map[string]any) string {
 	}
 	var d document
 	if !w.ShowSecrets {
-		object = texts.Secret(object, func(value string) any { return d.placeholder(w.mask(value)) })
+		object = texts.Secret(object, func(value string) any { return w.mask(value) })
 	}
 	return d.encode(object)
 }
 
+// masked stands for a secret value.
+type masked string
+
 // mask shows the length and the number of a secret value. A number reveals nothing about the value, whereas a short
 // value can be guessed from its digest.
-func (w *Writer) mask(value string) string {
+func (w *Writer) mask(value string) masked {
 	number, known := w.masks[value]
 	if !known {
 		number = len(w.masks) + 1
 		w.masks[value] = number
 	}
-	return fmt.Sprintf("%s (%s, #%d)", texts.Mark, Count(len(value), "byte"), number)
+	return masked(fmt.Sprintf("%s (%s, #%d)", texts.Mark, Count(len(value), "byte"), number))
 }
 
 // document is a YAML document with texts that the encoder would quote: secret values, and texts with several lines, in
@@ -54,7 +57,7 @@ type document struct {
 	texts []string
 }
 
-// marker begins the placeholder of a text. No text of an object contains it.
+// marker begins the placeholder of a text. It is a character for private use; texts with it get placeholders, too.
 const marker = "\ue000"
 
 func (d *document) placeholder(text string) string {
@@ -85,19 +88,20 @@ func (d *document) encode(object map[string]any) string {
 // block returns a text as it follows the key of a field.
 func block(text string, indent int) string {
 	if !strings.Contains(text, "\n") {
-		return text
+		return Escape(text)
 	}
-	head := "|"
+	var b strings.Builder
+	b.WriteString("|")
 	if !strings.HasSuffix(text, "\n") {
-		head = "|-"
+		b.WriteString("-")
 	}
 	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
-		head += "\n"
+		b.WriteString("\n")
 		if line != "" {
-			head += strings.Repeat(" ", indent) + Escape(line)
+			b.WriteString(strings.Repeat(" ", indent) + Escape(line))
 		}
 	}
-	return head
+	return b.String()
 }
 
 // prepare replaces the texts with several lines in a copy of a value.
@@ -115,8 +119,10 @@ func (d *document) prepare(value any) any {
 			result[i] = d.prepare(element)
 		}
 		return result
+	case masked:
+		return d.placeholder(string(value))
 	case string:
-		if strings.Contains(value, "\n") {
+		if strings.ContainsAny(value, "\n"+marker) {
 			return d.placeholder(value)
 		}
 	}
