@@ -99,7 +99,7 @@ func sortedVerbs(verbs iter.Seq[string]) []string {
 func rulesOf(resource schema.GroupResource, verbs map[string]sets.Set[string]) []rbacv1.PolicyRule {
 	byNames := map[string]*rbacv1.PolicyRule{}
 	for _, verb := range sortedVerbs(maps.Keys(verbs)) {
-		names := sets.List(verbs[verb])
+		names := slices.Sorted(maps.Keys(verbs[verb]))
 		key := strings.Join(names, "\x00")
 		if byNames[key] == nil {
 			byNames[key] = &rbacv1.PolicyRule{APIGroups: []string{resource.Group}, Resources: []string{resource.Resource}, ResourceNames: names}

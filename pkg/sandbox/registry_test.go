@@ -38,7 +38,7 @@ func TestEndOfACrashedOne(t *testing.T) {
 		_ = innocent.Wait()
 	})
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	keys, err := newPKI(t.TempDir())
+	keys, err := newPKI(filepath.Join(t.TempDir(), "pki"))
 	if err != nil {
 		t.Fatal(err)
 	}
