@@ -50,14 +50,15 @@ func TestContext(t *testing.T) {
 		return nil, nil
 	})
 	problems := suite.examine(t.Context(), Case{
-		Name: "a", Namespace: "ns", ComponentName: "shop", Revision: 3, Installed: true, Objects: []client.Object{given, custom},
+		Name: "a", Namespace: "ns", ComponentName: "shop", Revision: 3, Installed: true, KubernetesVersion: "v1.35.1",
+		APIVersions: []string{"example.com/v1/Widget"}, Objects: []client.Object{given, custom},
 	}.withDefaults(), true)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	want := []string{
-		"3 true shop ns demo.example.io 64 <nil>", "v1.36.0",
-		"v1 true", "apps/v1beta1 false", "example.com/v1 false",
+		"3 true shop ns demo.example.io 64 <nil>", "v1.35.1",
+		"v1 true", "apps/v1beta1 false", "example.com/v1 true",
 		"configmap <nil>", "widget <nil>", "missing <nil>",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

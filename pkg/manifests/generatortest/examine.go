@@ -97,7 +97,9 @@ func (s Suite) scheme() (*runtime.Scheme, error) {
 
 // generate calls the generator as a reconciler does.
 func (s Suite) generate(ctx context.Context, c Case, scheme *runtime.Scheme) ([]client.Object, error) {
-	clnt, err := rights.NewOfflineClient(rights.OfflineOptions{Scheme: scheme, Objects: c.Objects})
+	clnt, err := rights.NewOfflineClient(rights.OfflineOptions{
+		KubernetesVersion: c.KubernetesVersion, APIVersions: c.APIVersions, Scheme: scheme, Objects: c.Objects,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +107,7 @@ func (s Suite) generate(ctx context.Context, c Case, scheme *runtime.Scheme) ([]
 		ReconcilerName:     s.ReconcilerName,
 		LocalClient:        clnt,
 		Client:             clnt,
+		Component:          c.Component,
 		ComponentName:      c.ComponentName,
 		ComponentNamespace: c.Namespace,
 		ComponentDigest:    strings.Repeat("0", 64),

@@ -52,8 +52,16 @@ type Case struct {
 	// Installed means that the component was completely installed in an earlier revision. Defaults to false.
 	Installed bool
 
+	// KubernetesVersion is the version of the cluster. Defaults to "v1.36.0".
+	KubernetesVersion string
+	// APIVersions are the API versions of the cluster in addition to the stable versions of Kubernetes, as
+	// "group/version" or "group/version/Kind"; the kinds are namespaced. Defaults to nothing.
+	APIVersions []string
 	// Objects are the objects of the cluster, which the clients in the context read. Defaults to nothing.
 	Objects []client.Object
+	// Component is the component that generators get from the context; see generator.ComponentFromContext. Defaults to
+	// none.
+	Component client.Object
 
 	// Random means that values may differ from one call to the next, such as passwords that templates make. Golden
 	// files have "(random)" in their place. Defaults to false: a value that differs is an error.
