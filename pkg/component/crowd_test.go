@@ -62,7 +62,7 @@ func crowdObjects(ctx context.Context, namespace, name string, parameters types.
 
 // crowdReconciler has inventories of more than 4 KB in chunks: some 15 items.
 func (r *rig) crowdReconciler() *Reconciler[*Widget] {
-	return NewReconciler[*Widget](r.name, manifests.GeneratorFunc(crowdObjects), ReconcilerOptions{inlineLimit: 4000})
+	return NewReconciler[*Widget](r.name, manifests.GeneratorFunc(crowdObjects), ReconcilerOptions{inlineLimit: 16000})
 }
 
 func (r *rig) crowded(c crowd) *Widget {

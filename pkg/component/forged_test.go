@@ -4,6 +4,8 @@
 package component
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
 	"maps"
 	"strings"
@@ -41,12 +43,25 @@ func requestsIn(requests *testenv.Requests, namespace string) int {
 // stay as they are, others' objects are neither read nor changed, and other components go on.
 func TestForgedInventories(t *testing.T) {
 	t.Parallel()
+	const bomb = 7 << 20
+	var packed bytes.Buffer
+	writer, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := "[" + strings.Repeat("{},", bomb) + "{}]"
+	_, _ = writer.Write([]byte(content))
+	_ = writer.Close()
 	for _, test := range []struct {
 		reason string
 		forge  func(r *rig, elsewhere string, record *inventory.Record)
 		want   string
 	}{
 		{
+			"some KB that are 20 MiB unpacked", func(_ *rig, _ string, record *inventory.Record) {
+				*record = inventory.Record{Items: bomb + 1, Checksum: chunks.Checksum([][]byte{[]byte(content)}), Content: packed.Bytes()}
+			}, "it has more than 16777216 bytes",
+		}, {
 			"chunks in another namespace", func(_ *rig, elsewhere string, record *inventory.Record) { record.Namespace = elsewhere },
 			"status.inventoryRecord.namespace is %[1]q; must be %[2]q, the namespace of the component",
 		}, {

@@ -132,8 +132,8 @@ type ReconcilerOptions struct {
 	// Clock defaults to the real time.
 	Clock clock.PassiveClock
 
-	// inlineLimit is the size of an inventory, in bytes of JSON, from which on it is stored in chunks. Tests set a
-	// small one. Defaults to 256 KiB.
+	// inlineLimit is the size of an inventory, in bytes of JSON, from which on it is stored in chunks; from an eighth of
+	// it on, it is compressed. Tests set a small one. Defaults to 256 KiB.
 	inlineLimit int
 	// patience and slowVisit are limits for slow API servers. Tests set shorter ones.
 	patience  clients.Patience

@@ -89,7 +89,7 @@ func (r *rig) settleCounting() {
 func TestADefinitionThatDropsTheRecord(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	own := NewReconciler[*OldWidget](r.name, manifests.GeneratorFunc(crowdObjects), ReconcilerOptions{inlineLimit: 4000})
+	own := NewReconciler[*OldWidget](r.name, manifests.GeneratorFunc(crowdObjects), ReconcilerOptions{inlineLimit: 16000})
 	mgr := r.manager(nil)
 	if err := own.SetupWithManager(mgr); err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func (p pruningWriter) Patch(ctx context.Context, object client.Object, patch cl
 // startGlobal starts an operator for components without namespace, whose chunks are kept in the given one.
 func (r *rig) startGlobal(namespace string) (stop func()) {
 	r.tb.Helper()
-	return r.startGlobally(crowdObjects, ReconcilerOptions{inlineLimit: 4000, StateNamespace: namespace})
+	return r.startGlobally(crowdObjects, ReconcilerOptions{inlineLimit: 16000, StateNamespace: namespace})
 }
 
 func TestClusterScopedComponents(t *testing.T) {

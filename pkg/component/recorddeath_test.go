@@ -33,11 +33,11 @@ func inventoryOf(count int, state string) []*reconciler.InventoryItem {
 	return items
 }
 
-// recorder is a worker without a manager that has chunks from 17 items on.
+// recorder is a worker without a manager that compresses from 5 items on, and has chunks from 34.
 func (r *rig) recorder(config *rest.Config) *worker {
 	r.tb.Helper()
 	w := r.bareWorker(newWidget, "Widget")
-	w.options.inlineLimit = 4000
+	w.options.inlineLimit = 8000
 	clnt, err := client.New(config, client.Options{Scheme: testScheme(r.tb)})
 	if err != nil {
 		r.tb.Fatal(err)
@@ -70,6 +70,10 @@ func TestDeathWhileRecording(t *testing.T) {
 		reason      string
 		before, now []*reconciler.InventoryItem
 	}{
+		{"nothing is packed", nil, inventoryOf(10, "a")},
+		{"a packed list changes", inventoryOf(10, "a"), inventoryOf(11, "b")},
+		{"a packed list becomes chunks", inventoryOf(10, "a"), inventoryOf(60, "b")},
+		{"chunks are packed", inventoryOf(60, "a"), inventoryOf(7, "b")},
 		{"a list becomes chunks", inventoryOf(3, "a"), inventoryOf(60, "a")},
 		{"one chunk changes", inventoryOf(60, "a"), changed},
 		{"chunks become a list", inventoryOf(60, "a"), inventoryOf(1, "b")},

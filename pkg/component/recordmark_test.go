@@ -80,6 +80,7 @@ func TestEditedInventories(t *testing.T) {
 		{"all items are removed", 3, func(r *rig, w *Widget) { r.patchStatus(w, `{"status":{"inventory":null}}`) }, "status.inventory was empty although 3 dependents had been recorded, 3 dependents found"},
 		{"an item is removed", 3, func(r *rig, w *Widget) { r.removeItems(w, 1) }, "status.inventory, with 2 dependents, was not the list that had been recorded, with 3, 1 dependent found"},
 		{"an item names nothing", 3, func(r *rig, w *Widget) { r.patchStatus(w, `{"status":{"inventory":[{}]}}`) }, "status.inventory was empty although 3 dependents had been recorded, 3 dependents found"},
+		{"a packed list is dropped by a definition without that field", 8, func(r *rig, w *Widget) { r.patchStatus(w, dropRecord) }, "status.inventory was empty although 8 dependents had been recorded, 8 dependents found"},
 		{"the reference to chunks is dropped", 200, func(r *rig, w *Widget) { r.patchStatus(w, dropRecord) }, "status.inventory was empty although 200 dependents had been recorded, 200 dependents found"},
 		{"the reference to chunks is changed to one that does not count", 200, func(r *rig, w *Widget) { r.patchStatus(w, `{"status":{"inventoryRecord":{"inline":true}}}`) }, "status.inventory was empty although 200 dependents had been recorded, 200 dependents found"},
 	} {

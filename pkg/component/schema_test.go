@@ -118,7 +118,7 @@ func TestEverythingThatIsRecordedIsAccepted(t *testing.T) {
 	}
 	save("a record", func(s *WidgetStatus) {
 		s.InventoryRecord = &InventoryRecord{
-			Chunks: []string{"a"}, Kinds: []reconciler.TypeVersionInfo{{}}, Completed: []CompletedDependent{{}}, Unlisted: []UnlistedKind{{}},
+			Content: []byte("a"), Chunks: []string{"a"}, Kinds: []reconciler.TypeVersionInfo{{}}, Completed: []CompletedDependent{{}}, Unlisted: []UnlistedKind{{}},
 		}
 	})
 }

@@ -57,12 +57,12 @@ type Status struct {
 	Conditions []Condition `json:"conditions,omitempty"`
 	// State summarizes the conditions in one word.
 	State State `json:"state,omitempty"`
-	// Inventory lists the dependents. It is empty if inventoryRecord says where they are.
+	// Inventory lists the dependents. It is empty if inventoryRecord has them in another form.
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10000
 	Inventory []*reconciler.InventoryItem `json:"inventory,omitempty"`
-	// InventoryRecord says where the inventory is stored if it is too large for a list. It also lists kinds that could
-	// not be searched.
+	// InventoryRecord holds the inventory, or says where it is stored, if it is too large for a list. It also lists
+	// kinds that could not be searched.
 	InventoryRecord *InventoryRecord `json:"inventoryRecord,omitempty"`
 	// DeletionHooks says where the objects are stored that are applied when the component is deleted.
 	DeletionHooks *DeletionHooks `json:"deletionHooks,omitempty"`
@@ -217,7 +217,7 @@ var statusFields = func() []string {
 
 // The words in which a status records dependents; see package inventory.
 type (
-	// InventoryRecord refers to the ConfigMaps, or chunks, that have an inventory.
+	// InventoryRecord is an inventory in another form than that of a list: compressed, or in ConfigMaps, its chunks.
 	InventoryRecord = inventory.Record
 	// UnlistedKind is a kind, or all kinds of a group, whose objects could not be listed.
 	UnlistedKind = inventory.UnlistedKind

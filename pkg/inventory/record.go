@@ -5,17 +5,21 @@ package inventory
 
 // +kubebuilder:object:generate=true
 
-// Record refers to an inventory that is too large for a list in the status, and stored in ConfigMaps (chunks).
+// Record is an inventory that is too large for a plain list in the status: compressed, or stored in ConfigMaps
+// (chunks).
 type Record struct {
 	// Inline means that status.inventory has the inventory, and this record does not. Chunks may still exist: some are
 	// about to be used, or to be removed.
 	Inline bool `json:"inline,omitempty"`
+	// Content is the list as JSON, compressed with gzip; empty if it is stored in chunks.
+	Content []byte `json:"content,omitempty"`
 	// Namespace of the chunks.
 	Namespace string `json:"namespace,omitempty"`
 	// Chunks are the names of ConfigMaps, each of which holds some items.
 	// +listType=atomic
 	Chunks []string `json:"chunks,omitempty"`
-	// Checksum is the hexadecimal SHA-256 of the decompressed contents of all chunks in their order.
+	// Checksum is the hexadecimal SHA-256 of the decompressed content, or of the decompressed contents of all chunks in
+	// their order.
 	Checksum string `json:"checksum,omitempty"`
 	// Items is the number of items.
 	Items int `json:"items,omitempty"`

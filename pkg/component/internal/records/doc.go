@@ -6,8 +6,9 @@
 //
 // # Contract
 //
-// An inventory is a list in the status, or in chunks: ConfigMaps that the status refers to. It moves to chunks when it
-// reaches a limit, and back once it is below half of that limit.
+// An inventory has one of three forms: a list in the status, a packed (compressed) list in the status, or chunks,
+// ConfigMaps that the status refers to. It moves to the next larger form when it reaches a limit, and back once it is
+// below half of that limit.
 //
 // Chunks are written before the status refers to them. They are removed after the status has dropped them, and only in
 // the state in which they were read before that write. A process may die between any two requests: the next one finds

@@ -70,8 +70,10 @@ func KindTexts(kinds []reconciler.TypeInfo) string {
 	return outcomes.Join(names, ", ")
 }
 
-// hasRecord reports whether the inventory is in chunks, to which the record refers, rather than in the list.
+// hasRecord reports whether the inventory is in the record, packed or in chunks, rather than in the list.
 func (f Fields) hasRecord() bool { return *f.Record != nil && !(*f.Record).Inline }
+
+func (f Fields) isPacked() bool { return f.hasRecord() && len((*f.Record).Content) > 0 }
 
 // chunkNamespace returns the namespace that has, or had, chunks; empty if there is none.
 func (f Fields) chunkNamespace() string {
@@ -84,11 +86,15 @@ func (f Fields) chunkNamespace() string {
 // maxCompleted is the maximum number of purged dependents that the status records.
 const maxCompleted = 100
 
+// newRecord returns the record of a list of items.
+func newRecord(list chunks.List, items []*reconciler.InventoryItem) *inventory.Record {
+	return &inventory.Record{Items: list.Items, Checksum: list.Checksum, Content: list.Packed, Chunks: list.Chunks, Kinds: Kinds(items)}
+}
+
 // refer returns a record that refers to the chunks of a list.
 func (f Fields) refer(list chunks.List) *inventory.Record {
-	reference := &inventory.Record{
-		Items: list.Items, Checksum: list.Checksum, Chunks: list.Chunks, Kinds: Kinds(*f.Inventory), Unlisted: unlistedKinds(f.Unlisted()),
-	}
+	reference := newRecord(list, *f.Inventory)
+	reference.Unlisted = unlistedKinds(f.Unlisted())
 	for _, item := range *f.Inventory {
 		if item.Phase == reconciler.PhaseCompleted && len(reference.Completed) < maxCompleted {
 			reference.Completed = append(reference.Completed, inventory.CompletedDependent{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo, Digest: item.Digest})

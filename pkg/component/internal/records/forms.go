@@ -19,7 +19,7 @@ import (
 )
 
 // plan chooses the form of the inventory and writes chunks if needed. Its choice takes effect when the status is
-// written. An inventory that reaches the limit moves to chunks, and back once it is below half of the limit.
+// written. An inventory that reaches the limit of a form moves to the next one, and back once it is below half of it.
 func (r *Record) plan(ctx context.Context) error {
 	if !r.known || r.isFrozen() || !r.outdated && Same(r.items, *r.fields.Inventory) {
 		return nil
@@ -31,20 +31,23 @@ func (r *Record) plan(ctx context.Context) error {
 	if err != nil || r.handle.Deleting {
 		return err
 	}
-	inChunks, size := r.fields.hasRecord(), chunks.Size(encoded)
-	if size < r.limit && (!inChunks || size < r.limit/2) {
-		if inChunks {
-			r.planList(ctx)
+	size, packedFrom := chunks.Size(encoded), r.limit/8
+	inChunks := r.fields.hasRecord() && !r.fields.isPacked()
+	if size >= r.limit || inChunks && size >= r.limit/2 {
+		err := r.planChunks(ctx, encoded)
+		var refused *reconciler.RefusedError
+		if !errors.As(err, &refused) || inChunks || HasGrown(r.items, *r.fields.Inventory) {
+			return err
 		}
-		return nil
+		// The status had room for it so far.
 	}
-	err = r.planChunks(ctx, encoded)
-	var refused *reconciler.RefusedError
-	if errors.As(err, &refused) && !inChunks && !HasGrown(r.items, *r.fields.Inventory) {
-		// The list had room for it so far.
-		return nil
+	switch {
+	case !r.memory.unpacked && (size >= packedFrom || r.fields.hasRecord() && size >= packedFrom/2):
+		return r.planPacked(ctx, encoded)
+	case r.fields.hasRecord():
+		r.planStatus(ctx, &inventory.Record{Inline: true})
 	}
-	return err
+	return nil
 }
 
 // isFrozen reports whether the record stays as it is, because the component is being deleted.
@@ -54,20 +57,53 @@ func (r *Record) refused(problem string) error {
 	return &reconciler.RefusedError{Problems: []string{fmt.Sprintf("%s: status.inventory: %s", r.handle.Name(), problem)}}
 }
 
-// planList moves the inventory from chunks to the list. The record keeps the namespace of the chunks: as long as it is
-// there, passes look for leftovers.
-func (r *Record) planList(ctx context.Context) {
-	previous := *r.fields.Record
-	next := &nextRecord{previous: previous}
-	next.stale, next.swept = r.staleChunks(ctx)
-	record := &inventory.Record{Inline: true, Unlisted: previous.Unlisted}
-	if r.stores.Trusts(previous.Namespace) {
-		record.Namespace = previous.Namespace
+// planPacked compresses the inventory. It only replaces a list if the server keeps the record.
+func (r *Record) planPacked(ctx context.Context, encoded []chunks.Item) error {
+	list, err := chunks.PackItems(encoded)
+	if err != nil {
+		return err
 	}
-	if record.Namespace == "" && len(record.Unlisted) == 0 {
+	record := newRecord(list, *r.fields.Inventory)
+	if !r.fields.hasRecord() && len(r.items) > 0 {
+		kept, err := r.tryOut(ctx, *record)
+		if r.memory.unpacked = !kept; err != nil || !kept {
+			return err
+		}
+	}
+	r.planStatus(ctx, record)
+	return nil
+}
+
+// planStatus stores the inventory in the status. The record keeps the namespace of former chunks: as long as it is
+// there, passes look for leftovers.
+func (r *Record) planStatus(ctx context.Context, record *inventory.Record) {
+	next := &nextRecord{previous: *r.fields.Record, swept: r.memory.swept}
+	if next.previous != nil {
+		record.Unlisted = next.previous.Unlisted
+		if r.stores.Trusts(next.previous.Namespace) {
+			record.Namespace = next.previous.Namespace
+		}
+	}
+	if r.fields.hasRecord() && !r.fields.isPacked() {
+		next.stale, next.swept = r.staleChunks(ctx)
+	}
+	if record.Inline && record.Namespace == "" && len(record.Unlisted) == 0 {
 		record = nil
 	}
 	r.next, *r.fields.Record = next, record
+}
+
+// unpack writes the inventory as a list after the server has dropped the packed one, because the component's
+// CustomResourceDefinition is an older one.
+func (r *Record) unpack(ctx context.Context) error {
+	r.memory.unpacked = true
+	if r.next != nil {
+		r.next, *r.fields.Record = nil, r.next.previous
+	}
+	if r.fields.hasRecord() {
+		r.planStatus(ctx, &inventory.Record{Inline: true})
+	}
+	return r.SaveStatus(ctx)
 }
 
 // planChunks writes chunks for the inventory.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"time"
 
 	"github.com/component-operator/runtime/internal/chunks"
@@ -26,6 +27,8 @@ type Memory struct {
 	// swept is set once there are no chunks but those that the status names. Before, an earlier process may have left
 	// some.
 	swept bool
+	// unpacked is set once the server has dropped a packed inventory.
+	unpacked bool
 	// rebuilt describes what this process found when it rebuilt the inventory; empty if it did not.
 	rebuilt string
 	// relisted is when kinds that could not be listed were last tried.
@@ -80,7 +83,7 @@ type nextRecord struct {
 }
 
 // Open returns the record of a component for one pass. The limit is the size of an inventory, in bytes of JSON, from
-// which on it is stored in chunks.
+// which on it is stored in chunks; from an eighth of it on, it is packed.
 func Open(fields Fields, memory *Memory, stores *Stores, limit int) *Record {
 	for _, list := range fields.lists() {
 		*list = chunks.ValidInventory(*list)
@@ -144,6 +147,9 @@ func (r *Record) SaveStatus(ctx context.Context) error {
 	if changed {
 		err = r.handle.Write(ctx, status)
 	}
+	if changed && err == nil && r.fields.isPacked() && !reflect.DeepEqual(r.handle.Stored(recordField), status[recordField]) {
+		return r.unpack(ctx)
+	}
 	r.saved(ctx, changed, err)
 	r.unsaved = err != nil
 	return err
@@ -198,7 +204,7 @@ func (r *Record) recallNext() {
 
 // read reads the inventory of a record. Only items that are certainly missing or damaged leave a gap.
 func (r *Record) read(ctx context.Context, reference *inventory.Record) error {
-	list := chunks.List{Items: reference.Items, Checksum: reference.Checksum, Chunks: reference.Chunks}
+	list := chunks.List{Items: reference.Items, Checksum: reference.Checksum, Packed: reference.Content, Chunks: reference.Chunks}
 	if len(list.Chunks) > 0 {
 		if err := r.stores.CheckNamespace("status.inventoryRecord.namespace", reference.Namespace); err != nil {
 			r.gap = "its record was damaged (" + err.Error() + ")"
