@@ -83,10 +83,15 @@ test: clm ## Run all tests in a sandbox (PACKAGES=./pkg/x/... TESTFLAGS=-run=Nam
 	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" exec go test -race -shuffle=on -p 2 -timeout 30m $(TESTFLAGS) $(PACKAGES)'
 	$(if $(filter ./...,$(PACKAGES)),$(MAKE) --no-print-directory parity sops)
 
-# Two of the projects are part of make test. Also runs the pages for newcomers, and the life of a component with the rights of a chart.
+# Two of the variants are part of make test.
 .PHONY: test-scaffold
 test-scaffold: clm ## Make a project for each pair of options of scaffold; lint and test them.
-	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" TEST_SCAFFOLD_ALL=1 exec go test -timeout 60m -run="TestProjects|TestLife|TestPage|TestSteps" -v $(TESTFLAGS) ./scaffold/...'
+	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" TEST_SCAFFOLD_ALL=1 exec go test -timeout 60m -run=TestProjects -v $(TESTFLAGS) ./scaffold/internal/project'
+
+# The life is that of a component whose operator has only the rights of its chart.
+.PHONY: test-pages
+test-pages: clm ## Follow the pages for newcomers, and the life of a component of a new operator.
+	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" TEST_SCAFFOLD_ALL=1 exec go test -timeout 60m -run="TestLife|TestPage$$|TestSteps" -v $(TESTFLAGS) ./scaffold/...'
 
 # Plans each pass of the engine's tests, and compares it with its plan.
 .PHONY: test-plans

@@ -24,7 +24,7 @@ var blocks = regexp.MustCompile("(?s)```sh\n(.*?)```")
 func TestPage(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("TEST_SCAFFOLD_ALL") == "" {
-		t.Skip("it takes minutes; make test-scaffold runs it")
+		t.Skip("it takes minutes; make test-pages runs it")
 	}
 	checkout, err := filepath.Abs("..")
 	if err != nil {

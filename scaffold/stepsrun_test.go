@@ -23,7 +23,7 @@ import (
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("TEST_SCAFFOLD_ALL") == "" {
-		t.Skip("it takes minutes; make test-scaffold runs it")
+		t.Skip("it takes minutes; make test-pages runs it")
 	}
 	steps := newSteps(t)
 	output := steps.run(t, "..", steps.script(t))

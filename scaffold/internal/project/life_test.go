@@ -15,7 +15,7 @@ import (
 // not used.
 func TestLife(t *testing.T) {
 	if os.Getenv(allVariants) == "" {
-		t.Skip("it builds a project, which takes minutes; make test-scaffold runs it")
+		t.Skip("it builds a project, which takes minutes; make test-pages runs it")
 	}
 	runtimePath, err := filepath.Abs("../../..")
 	if err != nil {
