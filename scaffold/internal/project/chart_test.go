@@ -22,7 +22,7 @@ func TestValuesOfTheChart(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	tree := render(t, variants["resources-both"])
-	tree["chart/files/crds/shop.example.org_webshops.yaml"] = File{Content: []byte("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: webshops.shop.example.org, annotations: {a: b}}\nspec: {group: shop.example.org}\n")}
+	tree["chart/files/crds/shop.example.org_webshops.yaml"] = []byte("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: webshops.shop.example.org, annotations: {a: b}}\nspec: {group: shop.example.org}\n")
 	if err := tree.WriteTo(folder); err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 var small = Tree{
-	"a.txt":         {Content: []byte("a")},
-	"folder/run.sh": {Content: []byte("#!/bin/sh"), Executable: true},
+	"a.txt":         []byte("a"),
+	"folder/run.sh": []byte("#!/bin/sh"),
 }
 
 // listing returns the paths and modes of everything below a folder.

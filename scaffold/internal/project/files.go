@@ -41,7 +41,7 @@ func Complete(folder string) error {
 // nothing. The update is pending until Complete is called.
 func (u *Update) Apply(ctx context.Context) error {
 	if len(u.Changes) > 0 {
-		if err := u.write(pendingMark, &File{Content: []byte(pendingText)}); err != nil {
+		if err := u.write(pendingMark, []byte(pendingText)); err != nil {
 			return err
 		}
 	}
@@ -54,7 +54,7 @@ func (u *Update) Apply(ctx context.Context) error {
 		}
 	}
 	for _, path := range u.record.Paths() {
-		if err := u.write(path, new(u.record[path])); err != nil {
+		if err := u.write(path, u.record[path]); err != nil {
 			return err
 		}
 	}
@@ -87,19 +87,18 @@ func (u *Update) locate(path string) (string, error) {
 }
 
 // write replaces the content of a file as a whole. An existing file keeps its mode and its line ends.
-func (u *Update) write(path string, file *File) error {
+func (u *Update) write(path string, content []byte) error {
 	target, err := u.locate(path)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if file == nil {
+	if content == nil {
 		// A link is removed, not what it leads to.
 		if err := os.Remove(filepath.Join(u.folder, filepath.FromSlash(path))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing %s: %w", path, err)
 		}
 		return nil
 	}
-	content := file.Content
 	if u.windows[path] {
 		content = bytes.ReplaceAll(content, []byte("\n"), []byte("\r\n"))
 	}
@@ -107,7 +106,7 @@ func (u *Update) write(path string, file *File) error {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	temporary := target + ".scaffold-new"
-	err = os.WriteFile(temporary, content, file.mode())
+	err = os.WriteFile(temporary, content, modeOf(content))
 	if info, statErr := os.Stat(target); err == nil && statErr == nil {
 		err = os.Chmod(temporary, info.Mode().Perm())
 	}
@@ -125,6 +124,3 @@ func usesWindowsLines(content []byte) bool {
 	count := bytes.Count(content, []byte("\n"))
 	return count > 0 && bytes.Count(content, []byte("\r\n")) == count
 }
-
-// isBinary reports whether content is no text.
-func isBinary(content []byte) bool { return bytes.IndexByte(content, 0) >= 0 }

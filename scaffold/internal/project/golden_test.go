@@ -69,12 +69,12 @@ func archive(base, tree Tree, whole bool) []byte {
 	golden := &txtar.Archive{}
 	for _, path := range tree.Paths() {
 		line := path
-		if tree[path].Executable {
+		if modeOf(tree[path]) == 0o755 {
 			line += " (executable)"
 		}
 		golden.Comment = append(golden.Comment, line+"\n"...)
-		if same := bytes.Equal(tree[path].Content, base[path].Content); !slices.Contains(copied, path) && (whole || !same) {
-			golden.Files = append(golden.Files, txtar.File{Name: path, Data: tree[path].Content})
+		if same := bytes.Equal(tree[path], base[path]); !slices.Contains(copied, path) && (whole || !same) {
+			golden.Files = append(golden.Files, txtar.File{Name: path, Data: tree[path]})
 		}
 	}
 	return txtar.Format(golden)

@@ -14,7 +14,7 @@ import (
 // TestNamesInMain checks that no kind is accepted whose package has the name of another import of main.go.
 func TestNamesInMain(t *testing.T) {
 	t.Parallel()
-	file, err := parser.ParseFile(token.NewFileSet(), "main.go", render(t, variants["go-both"])["main.go"].Content, parser.ImportsOnly)
+	file, err := parser.ParseFile(token.NewFileSet(), "main.go", render(t, variants["go-both"])["main.go"], parser.ImportsOnly)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func TestOperatorMayHandOutPaths(t *testing.T) {
 		"chart/templates/clusterrole.yaml": "  # dependents\n  - nonResourceURLs: [/metrics, \"/metrics/*\"]\n    verbs: [get]\n",
 		"chart/README.md":                  "| cluster | `/metrics`, `/metrics/*` | get | dependents |\n",
 	} {
-		if content := string(tree[path].Content); !strings.Contains(content, want) {
+		if content := string(tree[path]); !strings.Contains(content, want) {
 			t.Errorf("want in %s:\n%s\ngot:\n%s", path, want, content)
 		}
 	}

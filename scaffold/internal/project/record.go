@@ -33,22 +33,22 @@ func addRecord(options *Options, tree Tree) error {
 		return fmt.Errorf("recording the options: %w", err)
 	}
 	files := recordOf(tree)
-	tree[optionsRecord] = File{Content: append([]byte(optionsComment), content...)}
+	tree[optionsRecord] = append([]byte(optionsComment), content...)
 	tree[filesRecord] = files
 	return nil
 }
 
 // recordOf returns the record of files.
-func recordOf(tree Tree) File {
+func recordOf(tree Tree) []byte {
 	archive := &txtar.Archive{Comment: []byte("The files of this project as scaffold wrote them last. \"scaffold --update\" compares with them.\n")}
 	for _, path := range tree.Paths() {
-		file := txtar.File{Name: path, Data: tree[path].Content}
+		file := txtar.File{Name: path, Data: tree[path]}
 		if !isRecordable(file.Data) {
 			file = txtar.File{Name: encodedPrefix + path, Data: append([]byte(base64.StdEncoding.EncodeToString(file.Data)), '\n')}
 		}
 		archive.Files = append(archive.Files, file)
 	}
-	return File{Content: txtar.Format(archive)}
+	return txtar.Format(archive)
 }
 
 // encodedPrefix marks a file in the record whose content is encoded, because a txtar archive cannot hold it: it does
@@ -86,7 +86,7 @@ func ReadRecord(folder string) (*Options, Tree, error) {
 				return nil, nil, fmt.Errorf("reading %s: %s: %w", filesRecord, path, err)
 			}
 		}
-		tree[path] = File{Content: file.Data}
+		tree[path] = file.Data
 	}
 	return options, tree, nil
 }

@@ -117,7 +117,7 @@ func Render(options *Options, contents *Contents) (Tree, error) {
 		}
 	}
 	for name, content := range contents.Files {
-		tree[path.Join(data.ContentsFolder, name)] = File{Content: content}
+		tree[path.Join(data.ContentsFolder, name)] = content
 	}
 	if err := addRecord(options, tree); err != nil {
 		return nil, err
@@ -257,7 +257,7 @@ func renderFile(tree Tree, parts *template.Template, source string, content []by
 			return fmt.Errorf("formatting %s: %w", target, err)
 		}
 	}
-	tree[target] = File{Content: rendered, Executable: bytes.HasPrefix(rendered, []byte("#!"))}
+	tree[target] = rendered
 	return nil
 }
 

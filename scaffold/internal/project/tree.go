@@ -4,6 +4,7 @@
 package project
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"os"
@@ -11,18 +12,12 @@ import (
 	"slices"
 )
 
-// A Tree has the files of a project, by their slash-separated paths.
-type Tree map[string]File
+// A Tree has the contents of the files of a project, by their slash-separated paths.
+type Tree map[string][]byte
 
-// A File is a file of a project.
-type File struct {
-	Content []byte
-	// Executable reports whether the file is a program.
-	Executable bool
-}
-
-func (f File) mode() os.FileMode {
-	if f.Executable {
+// modeOf returns the mode of a file with this content: scripts are executable.
+func modeOf(content []byte) os.FileMode {
+	if bytes.HasPrefix(content, []byte("#!")) {
 		return 0o755
 	}
 	return 0o644
@@ -40,7 +35,7 @@ func (t Tree) WriteTo(folder string) error {
 		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 			return fmt.Errorf("writing %s: %w", path, err)
 		}
-		if err := os.WriteFile(target, t[path].Content, t[path].mode()); err != nil {
+		if err := os.WriteFile(target, t[path], modeOf(t[path])); err != nil {
 			return fmt.Errorf("writing %s: %w", path, err)
 		}
 	}

@@ -117,7 +117,7 @@ func TestTextOfOthersIsNotEvaluated(t *testing.T) {
 			if diff := cmp.Diff(want, clusterRules(t, tree)); diff != "" {
 				t.Errorf("unexpected rules (-want +got):\n%s", diff)
 			}
-			readme := string(tree["chart/README.md"].Content) + string(tree["README.md"].Content)
+			readme := string(tree["chart/README.md"]) + string(tree["README.md"])
 			for line := range strings.Lines(readme) {
 				line = escaped.ReplaceAllString(line, "")
 				isTable, isLink := strings.HasPrefix(line, "| cluster"), strings.Contains(line, "](javascript:") && strings.Contains(line, "[")

@@ -20,7 +20,7 @@ import (
 type Update struct {
 	folder string
 	// Changes are the files that are written or removed, by path; nil means removed.
-	Changes map[string]*File
+	Changes map[string][]byte
 	// Conflicts say for files why they stay as they are, although the templates say something else.
 	Conflicts map[string]string
 	// record is written last.
@@ -35,7 +35,7 @@ type Update struct {
 // markers, a file that cannot be merged gets conflict markers. Kept is the folder of the chart or kustomization if that
 // is the project's own, with the edits of its author; empty if it is another one.
 func PlanUpdate(ctx context.Context, folder string, then, now Tree, markers bool, kept string) (*Update, error) {
-	update := &Update{folder: folder, Changes: map[string]*File{}, Conflicts: map[string]string{}, record: Tree{}, open: map[string]bool{}, windows: map[string]bool{}}
+	update := &Update{folder: folder, Changes: map[string][]byte{}, Conflicts: map[string]string{}, record: Tree{}, open: map[string]bool{}, windows: map[string]bool{}}
 	paths := map[string]bool{}
 	for _, tree := range []Tree{then, now} {
 		for path := range tree {
@@ -84,7 +84,7 @@ func (u *Update) plan(ctx context.Context, path string, then, now Tree, markers 
 	case same(former, current) && latest == nil:
 		u.Changes[path] = nil
 	case same(former, current):
-		u.Changes[path] = new(now[path])
+		u.Changes[path] = latest
 	case current == nil:
 		u.Conflicts[path] = "you have removed it, and it stays removed; scaffold has changed it"
 	case former == nil:
@@ -101,7 +101,7 @@ func (u *Update) merge(ctx context.Context, path string, sides [3][]byte, marker
 	var merged []byte
 	var conflicts int
 	var err error
-	if slices.ContainsFunc(sides[:], isBinary) {
+	if slices.ContainsFunc(sides[:], func(content []byte) bool { return bytes.IndexByte(content, 0) >= 0 }) {
 		u.open[path] = true
 		u.Conflicts[path] = "it stays as it is; you and scaffold have changed it, and its parts cannot be merged"
 		return nil
@@ -126,7 +126,7 @@ func (u *Update) merge(ctx context.Context, path string, sides [3][]byte, marker
 		u.Conflicts[path] = fmt.Sprintf("it has conflict markers in %d places", conflicts)
 	}
 	if !bytes.Equal(merged, sides[2]) {
-		u.Changes[path] = &File{Content: merged, Executable: bytes.HasPrefix(merged, []byte("#!"))}
+		u.Changes[path] = append([]byte{}, merged...) // nil would remove the file
 	}
 	return nil
 }
@@ -138,11 +138,11 @@ func union(a, b []byte) []byte {
 }
 
 func contentOf(tree Tree, path string) []byte {
-	file, exists := tree[path]
+	content, exists := tree[path]
 	if !exists {
 		return nil
 	}
-	return append([]byte{}, file.Content...)
+	return append([]byte{}, content...)
 }
 
 // Before returns the current content of the files that change.
@@ -154,7 +154,7 @@ func (u *Update) Before() (Tree, error) {
 			return nil, fmt.Errorf("reading %s: %w", path, err)
 		}
 		if err == nil {
-			before[path] = File{Content: content}
+			before[path] = content
 		}
 	}
 	return before, nil
@@ -163,9 +163,9 @@ func (u *Update) Before() (Tree, error) {
 // After returns the content that these files get.
 func (u *Update) After() Tree {
 	after := Tree{}
-	for path, file := range u.Changes {
-		if file != nil {
-			after[path] = *file
+	for path, content := range u.Changes {
+		if content != nil {
+			after[path] = content
 		}
 	}
 	return after

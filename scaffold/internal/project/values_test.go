@@ -21,7 +21,7 @@ func TestNumbersThatAreNoIntegers(t *testing.T) {
 		chart := writeChart(t, value+"\n", "data: {ratio: '{{ .Values.ratio }}'}\n")
 		options := variants["helm-convert"].options(t)
 		options.Chart = chart
-		if makefile := string(renderWith(t, options)["Makefile"].Content); !strings.Contains(makefile, want) {
+		if makefile := string(renderWith(t, options)["Makefile"]); !strings.Contains(makefile, want) {
 			t.Errorf("%s: want %q in the Makefile", value, want)
 		}
 	}
@@ -35,10 +35,10 @@ func TestRandomValues(t *testing.T) {
 		options := variants["helm-convert"].options(t)
 		options.Chart = writeChart(t, "", data)
 		tree := renderWith(t, options)
-		if test := string(tree["pkg/generator/generator_test.go"].Content); strings.Contains(test, "GetSpec(), Random: true}") != random {
+		if test := string(tree["pkg/generator/generator_test.go"]); strings.Contains(test, "GetSpec(), Random: true}") != random {
 			t.Errorf("%s: want random values to be expected: %t, got:\n%s", data, random, test)
 		}
-		if readme := string(tree["chart/README.md"].Content); strings.Contains(readme, "make other values with each rendering") != random {
+		if readme := string(tree["chart/README.md"]); strings.Contains(readme, "make other values with each rendering") != random {
 			t.Errorf("%s: want a note about random values: %t, got:\n%s", data, random, readme)
 		}
 	}

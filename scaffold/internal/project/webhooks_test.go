@@ -23,12 +23,12 @@ func TestConversionInChart(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	tree := render(t, variants["resources-both"])
-	tree["chart/files/crds/shop.example.org_webshops.yaml"] = File{Content: []byte(`
+	tree["chart/files/crds/shop.example.org_webshops.yaml"] = []byte(`
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: webshops.shop.example.org, annotations: {mine: kept}}
 spec: {group: shop.example.org}
-`)}
+`)
 	if err := tree.WriteTo(folder); err != nil {
 		t.Fatal(err)
 	}
