@@ -9,12 +9,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 )
@@ -50,7 +48,7 @@ func buildInto(ctx context.Context, dir string, progress io.Writer) error {
 		args := []string{"build", "-ldflags", strings.Join(linkerFlags(), " "), "-o", filepath.Join(result, build.output), build.pkg}
 		command := exec.CommandContext(ctx, compiler, args...)
 		command.Dir = build.dir
-		command.Env = buildEnvironment(os.Environ())
+		command.Env = append(command.Environ(), buildEnvironment...) // the last value of a variable counts
 		// An interrupted go command leaves compilers behind, which may hold its output open.
 		command.WaitDelay = time.Second
 		_, _ = fmt.Fprintf(progress, "building %s of Kubernetes %s, which is needed only once\n", build.output, Version)
@@ -125,27 +123,10 @@ func linkerFlags() []string {
 	}
 }
 
-// buildEnvironment returns the environment without settings for other builds: a vendor folder, a workspace, another
-// platform, the race detector. GOFLAGS must not be empty, or a value from "go env -w" would apply.
-func buildEnvironment(environment []string) []string {
-	overrides := map[string]string{
-		"CGO_ENABLED": "0",
-		"GO111MODULE": "on",
-		"GOARCH":      runtime.GOARCH,
-		"GOFLAGS":     "-mod=readonly",
-		"GOOS":        runtime.GOOS,
-		"GOTOOLCHAIN": "local",
-		"GOWORK":      "off",
-	}
-	result := slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
-		name, _, _ := strings.Cut(variable, "=")
-		_, overridden := overrides[name]
-		return overridden || name == "PWD"
-	})
-	for _, name := range slices.Sorted(maps.Keys(overrides)) {
-		result = append(result, name+"="+overrides[name])
-	}
-	return result
+// buildEnvironment leaves no settings for other builds: a vendor folder, a workspace, another platform, the race
+// detector. GOFLAGS must not be empty, or a value from "go env -w" would apply.
+var buildEnvironment = []string{
+	"CGO_ENABLED=0", "GO111MODULE=on", "GOARCH=" + runtime.GOARCH, "GOFLAGS=-mod=readonly", "GOOS=" + runtime.GOOS, "GOTOOLCHAIN=local", "GOWORK=off",
 }
 
 // goRelease is the release of Go that the embedded modules require.

@@ -53,13 +53,13 @@ func etcdArgs(l layout) []string {
 	}
 }
 
-func apiServerArgs(l layout, port int, auditLog string) ([]string, error) {
+func apiServerArgs(l layout, port, auditLog string) ([]string, error) {
 	p := l.pki
 	args := []string{
 		"--etcd-servers=unix://" + l.socket(),
 		"--bind-address=127.0.0.1",
 		"--advertise-address=127.0.0.1",
-		"--secure-port=" + strconv.Itoa(port),
+		"--secure-port=" + port,
 		"--tls-cert-file=" + p.cert(programAPIServer),
 		"--tls-private-key-file=" + p.key(programAPIServer),
 		"--client-ca-file=" + p.cert("ca"),

@@ -72,12 +72,12 @@ func (p *pki) fill() error {
 		}},
 		{"front-proxy-ca", map[string]pkix.Name{"front-proxy-client": {CommonName: "front-proxy-client"}}},
 	} {
-		issuer, err := p.createAuthority(signed.authority)
+		issuer, err := p.issue(nil, signed.authority, pkix.Name{CommonName: "sandbox-" + signed.authority})
 		if err != nil {
 			return err
 		}
 		for name, subject := range signed.clients {
-			if err := p.issue(issuer, name, subject); err != nil {
+			if _, err := p.issue(issuer, name, subject); err != nil {
 				return err
 			}
 		}
@@ -89,46 +89,37 @@ func (p *pki) cert(name string) string { return filepath.Join(p.dir, name+".crt"
 
 func (p *pki) key(name string) string { return filepath.Join(p.dir, name+".key") }
 
-func (p *pki) createAuthority(name string) (*authority, error) {
+// issue makes a key and a certificate: without an issuer that of an authority, otherwise one for clients or, with the
+// names and addresses of the API server, for that.
+func (p *pki) issue(issuer *authority, name string, subject pkix.Name) (*authority, error) {
 	key, err := p.createKey(name)
 	if err != nil {
 		return nil, err
 	}
-	certificate, err := cert.NewSelfSignedCACert(cert.Config{CommonName: "sandbox-" + name, NotBefore: time.Now().Add(-time.Hour)}, key)
-	if err != nil {
-		return nil, fmt.Errorf("making the certificate authority %s: %w", name, err)
-	}
-	return &authority{certificate: certificate, key: key}, p.writeCertificate(name, certificate.Raw)
-}
-
-// issue signs a certificate for clients and, with the names and addresses of the API server, for that.
-func (p *pki) issue(issuer *authority, name string, subject pkix.Name) error {
-	key, err := p.createKey(name)
-	if err != nil {
-		return err
-	}
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	template := &x509.Certificate{
-		Subject: subject, SerialNumber: serial, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(validity),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}
-	if name == programAPIServer {
+	made := &authority{key: key, certificate: &x509.Certificate{
+		Subject: subject, SerialNumber: serial, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(validity), KeyUsage: x509.KeyUsageDigitalSignature,
+	}}
+	switch template := made.certificate; {
+	case issuer == nil:
+		issuer = made
+		template.KeyUsage |= x509.KeyUsageCertSign
+		template.BasicConstraintsValid, template.IsCA = true, true
+	case name == programAPIServer:
 		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 		template.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
 		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback, net.IPv4(10, 96, 0, 1)}
+	default:
+		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, issuer.certificate, key.Public(), issuer.key)
+	der, err := x509.CreateCertificate(rand.Reader, made.certificate, issuer.certificate, key.Public(), issuer.key)
 	if err != nil {
-		return fmt.Errorf("signing the certificate of %s: %w", name, err)
+		return nil, fmt.Errorf("signing the certificate of %s: %w", name, err)
 	}
-	return p.writeCertificate(name, der)
-}
-
-func (p *pki) writeCertificate(name string, der []byte) error {
-	return os.WriteFile(p.cert(name), pem.EncodeToMemory(&pem.Block{Type: cert.CertificateBlockType, Bytes: der}), 0o600)
+	return made, os.WriteFile(p.cert(name), pem.EncodeToMemory(&pem.Block{Type: cert.CertificateBlockType, Bytes: der}), 0o600)
 }
 
 func (p *pki) createKey(name string) (crypto.Signer, error) {

@@ -8,11 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"strings"
 	"time"
 
-	"k8s.io/client-go/rest"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -46,7 +45,7 @@ func (s *Sandbox) startAPIServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	server := fmt.Sprintf("https://127.0.0.1:%d", port)
+	server := "https://127.0.0.1:" + port
 	if err := s.writeKubeconfigs(server); err != nil {
 		return fmt.Errorf("writing kubeconfigs: %w", err)
 	}
@@ -58,16 +57,16 @@ func (s *Sandbox) startAPIServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client, err := rest.HTTPClientFor(s.config)
+	client, err := kubernetes.NewForConfig(s.bootstrapConfig())
 	if err != nil {
 		return err
 	}
-	defer client.CloseIdleConnections()
 	err = s.poll(ctx, "the API server", func(ctx context.Context) (bool, string) {
 		if p.ended() {
 			return true, ""
 		}
-		return answersOK(ctx, client, server+"/readyz")
+		err := client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+		return err == nil, fmt.Sprint(err)
 	})
 	if p.ended() {
 		if strings.Contains(p.tail(), "address already in use") {
@@ -83,30 +82,14 @@ func (s *Sandbox) startAPIServer(ctx context.Context) error {
 }
 
 // freePort returns a port that is free right now.
-func freePort() (int, error) {
-	listener, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+func freePort() (string, error) {
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
-		return 0, fmt.Errorf("finding a free port: %w", err)
+		return "", fmt.Errorf("finding a free port: %w", err)
 	}
 	defer func() { _ = listener.Close() }()
-	address, ok := listener.Addr().(*net.TCPAddr)
-	if !ok {
-		return 0, fmt.Errorf("finding a free port: %s is not a TCP address", listener.Addr())
-	}
-	return address.Port, nil
-}
-
-func answersOK(ctx context.Context, client *http.Client, url string) (bool, string) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return false, err.Error()
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return false, err.Error()
-	}
-	_ = response.Body.Close()
-	return response.StatusCode == http.StatusOK, response.Status
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	return port, err
 }
 
 // writeKubeconfigs writes one kubeconfig per program, that of the administrator last.
