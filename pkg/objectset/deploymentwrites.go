@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,26 +84,15 @@ func (w deploymentWriter) rollBack(ctx context.Context, target v1alpha1.Set) err
 		Path  string `json:"path"`
 		Value any    `json:"value,omitempty"`
 	}
+	annotations := revisions.WithChangeCause(w.deployment.GetAnnotations(), target.GetAnnotations()[v1alpha1.AnnotationChangeCause])
 	operations := []operation{
 		// If it is another one by now, that is a conflict.
 		{Op: "replace", Path: "/metadata/resourceVersion", Value: w.deployment.GetResourceVersion()},
 		{Op: "replace", Path: "/spec/template/spec", Value: w.deployment.TemplateSpecOf(target)},
 		{Op: "remove", Path: "/spec/rollbackTo"},
 	}
-	annotations := w.deployment.GetAnnotations()
-	changed := revisions.WithChangeCause(annotations, target.GetAnnotations()[v1alpha1.AnnotationChangeCause])
-	path := "/metadata/annotations"
-	cause, isCaused := changed[v1alpha1.AnnotationChangeCause]
-	had, wasCaused := annotations[v1alpha1.AnnotationChangeCause]
-	key := path + "/" + strings.ReplaceAll(v1alpha1.AnnotationChangeCause, "/", "~1")
-	switch {
-	case cause == had:
-	case annotations == nil:
-		operations = append(operations, operation{Op: "add", Path: path, Value: changed})
-	case isCaused:
-		operations = append(operations, operation{Op: "add", Path: key, Value: cause})
-	case wasCaused:
-		operations = append(operations, operation{Op: "remove", Path: key})
+	if len(annotations)+len(w.deployment.GetAnnotations()) > 0 {
+		operations = append(operations, operation{Op: "add", Path: "/metadata/annotations", Value: annotations}) // of all, one may have gone
 	}
 	encoded, err := json.Marshal(operations)
 	if err != nil {

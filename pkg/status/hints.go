@@ -5,6 +5,7 @@ package status
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -134,16 +135,10 @@ func (h Hints) complete(object *unstructured.Unstructured) *unstructured.Unstruc
 	if len(added) == 0 {
 		return object
 	}
-	content := make(map[string]any, len(object.Object)+1)
-	for key, value := range object.Object {
-		content[key] = value
-	}
-	for key, value := range status {
-		if _, exists := added[key]; !exists {
-			added[key] = value
-		}
-	}
-	content["status"] = added
+	content, completed := maps.Clone(object.Object), map[string]any{}
+	maps.Copy(completed, status)
+	maps.Copy(completed, added)
+	content["status"] = completed
 	return &unstructured.Unstructured{Object: content}
 }
 

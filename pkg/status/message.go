@@ -25,24 +25,15 @@ func Clip(message string) string {
 	return texts.Truncate(strings.Join(strings.Fields(message), " "), MaxMessageLength)
 }
 
+// plainMessages are the messages for statuses without further details.
+var plainMessages = map[Status]string{
+	CurrentStatus: "ready", InProgressStatus: "in progress", FailedStatus: "failed", TerminatingStatus: "being deleted", NotFoundStatus: "not found",
+	UnknownStatus: "status unknown",
+}
+
 // plainMessage is the message for a status without further details.
 func plainMessage(status Status) string {
-	switch status {
-	case CurrentStatus:
-		return "ready"
-	case InProgressStatus:
-		return "in progress"
-	case FailedStatus:
-		return "failed"
-	case TerminatingStatus:
-		return "being deleted"
-	case NotFoundStatus:
-		return "not found"
-	case UnknownStatus:
-		return "status unknown"
-	default:
-		return "status " + string(status)
-	}
+	return cmp.Or(plainMessages[status], "status "+string(status))
 }
 
 // namespaceObstacles are the conditions that say what blocks the deletion of a namespace, the most urgent first.
@@ -187,11 +178,7 @@ func (v view) podFailure() string {
 }
 
 func (v view) deploymentMessage(status Status) string {
-	desired := v.number(1, "spec", "replicas")
-	count := counting(desired, "replicas")
-	count.state("available", v.number(0, "status", "availableReplicas"))
-	count.progress("updated", v.number(0, "status", "updatedReplicas"))
-	count.surplus(v.number(0, "status", "replicas"))
+	count := v.replicaCount("available", "availableReplicas", true)
 	if status == InProgressStatus {
 		count.unfinished()
 	}
@@ -203,36 +190,33 @@ func (v view) deploymentMessage(status Status) string {
 }
 
 func (v view) statefulSetMessage(status Status) string {
-	if v.updatesOnDelete() {
-		return v.statefulSetCount().String()
-	}
-	count := counting(v.number(1, "spec", "replicas"), "replicas")
-	count.state("ready", v.number(0, "status", "readyReplicas"))
+	isRollout := status == InProgressStatus && !v.updatesOnDelete()
 	partition := v.number(0, "spec", "updateStrategy", "rollingUpdate", "partition")
-	if partition == 0 && status == InProgressStatus {
-		count.progress("updated", v.number(0, "status", "updatedReplicas"))
-	}
-	count.surplus(v.number(0, "status", "replicas"))
-	if status == InProgressStatus {
+	count := v.replicaCount("ready", "readyReplicas", isRollout && partition == 0)
+	if isRollout {
 		count.unfinished()
 	}
 	return count.String()
 }
 
-// statefulSetCount counts the pods of a StatefulSet of any version.
-func (v view) statefulSetCount() *count {
+// replicaCount counts the pods of a workload by those in a state, which a field of its status has; and, if their version
+// matters, by those that are updated.
+func (v view) replicaCount(state, field string, ofVersion bool) *count {
 	count := counting(v.number(1, "spec", "replicas"), "replicas")
-	count.state("ready", v.number(0, "status", "readyReplicas"))
+	count.state(state, v.number(0, "status", field))
+	if ofVersion {
+		count.progress("updated", v.number(0, "status", "updatedReplicas"))
+	}
 	count.surplus(v.number(0, "status", "replicas"))
 	return count
 }
 
+// statefulSetCount counts the pods of a StatefulSet of any version.
+func (v view) statefulSetCount() *count { return v.replicaCount("ready", "readyReplicas", false) }
+
 // replicaSetCount counts the pods of a ReplicaSet or ReplicationController.
 func (v view) replicaSetCount() *count {
-	count := counting(v.number(1, "spec", "replicas"), "replicas")
-	count.state("available", v.number(0, "status", "availableReplicas"))
-	count.surplus(v.number(0, "status", "replicas"))
-	return count
+	return v.replicaCount("available", "availableReplicas", false)
 }
 
 func (v view) daemonSetMessage() string {
