@@ -133,9 +133,10 @@ func (o *Options) Complete() error {
 			refuse(flag, value, strings.Join(found, "; "))
 		}
 	}
-	for _, row := range []struct{ flag, value string }{
+	required := []struct{ flag, value string }{
 		{"group-name", o.GroupName}, {"kind", o.Kind}, {"operator-name", o.OperatorName}, {"go-module", o.GoModule},
-	} {
+	}
+	for _, row := range required {
 		if row.value == "" {
 			problems = append(problems, fmt.Errorf("--%s: is required", row.flag))
 		}
@@ -143,15 +144,14 @@ func (o *Options) Complete() error {
 	if len(problems) > 0 {
 		return errors.Join(problems...)
 	}
-	check("group-name", o.GroupName, groupProblems(o.GroupName))
+	for _, row := range required {
+		check(row.flag, row.value, requiredOptions[row.flag](row.value))
+	}
 	if !versionPattern.MatchString(o.GroupVersion) {
 		refuse("group-version", o.GroupVersion, versionForm)
 	}
 	o.checkServedVersions(refuse)
-	check("kind", o.Kind, kindProblems(o.Kind))
 	check("resource", o.Resource, validation.IsDNS1035Label(o.Resource))
-	check("operator-name", o.OperatorName, operatorNameProblems(o.OperatorName))
-	check("go-module", o.GoModule, moduleProblems(o.GoModule))
 	if _, _, err := splitImage(o.Image); err != nil {
 		refuse("image", o.Image, "must be the name of an image, with a tag or without: "+err.Error())
 	}
@@ -169,10 +169,9 @@ func (o *Options) setDefaults() {
 		plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: o.Kind})
 		o.Resource = plural.Resource
 	}
-	o.GoVersion = cmp.Or(o.GoVersion, versions.golang)
-	o.KubernetesVersion = cmp.Or(o.KubernetesVersion, versions.kubernetes)
-	o.ControllerRuntimeVersion = cmp.Or(o.ControllerRuntimeVersion, versions.controllerRuntime)
-	o.ControllerToolsVersion = cmp.Or(o.ControllerToolsVersion, versions.controllerTools)
+	for _, row := range o.requirements() {
+		*row.version = cmp.Or(*row.version, row.least)
+	}
 	o.Image = cmp.Or(o.Image, o.program()+":latest")
 	o.Owner = cmp.Or(o.Owner, "The "+o.program()+" authors")
 	o.License = cmp.Or(o.License, LicenseNone)
@@ -187,38 +186,45 @@ func (o *Options) setDefaults() {
 	}
 }
 
+// requirement is a version that the author may choose.
+type requirement struct {
+	flag    string
+	version *string
+	// least is the version that the runtime is built with, which is the default.
+	least string
+}
+
+func (o *Options) requirements() []requirement {
+	return []requirement{
+		{"go-version", &o.GoVersion, versions.golang},
+		{"kubernetes-version", &o.KubernetesVersion, versions.kubernetes},
+		{"controller-runtime-version", &o.ControllerRuntimeVersion, versions.controllerRuntime},
+		{"controller-tools-version", &o.ControllerToolsVersion, versions.controllerTools},
+	}
+}
+
 // RaiseVersions raises versions that the runtime does not work with any more, for the update of a project.
 func (o *Options) RaiseVersions() {
-	for _, row := range []struct {
-		version *string
-		least   string
-	}{
-		{&o.GoVersion, versions.golang},
-		{&o.KubernetesVersion, versions.kubernetes},
-		{&o.ControllerRuntimeVersion, versions.controllerRuntime},
-		{&o.ControllerToolsVersion, versions.controllerTools},
-	} {
+	for _, row := range o.requirements() {
 		if olderThan(*row.version, row.least) {
 			*row.version = row.least
 		}
 	}
 }
 
+// requiredOptions have what is wrong with a value for a required option, by the name of its flag.
+var requiredOptions = map[string]func(value string) []string{
+	"group-name": domainProblems("shop.example.org"),
+	"kind":       kindProblems,
+	// The name becomes the prefix of annotations and labels, and a finalizer.
+	"operator-name": domainProblems("webshop.shop.example.org"),
+	"go-module":     moduleProblems,
+}
+
 // RequiredProblem returns what is wrong with a value for a required option, by the name of its flag; empty if nothing
 // is.
 func RequiredProblem(flag, value string) string {
-	var problems []string
-	switch flag {
-	case "group-name":
-		problems = groupProblems(value)
-	case "kind":
-		problems = kindProblems(value)
-	case "operator-name":
-		problems = operatorNameProblems(value)
-	case "go-module":
-		problems = moduleProblems(value)
-	}
-	return strings.Join(problems, "; ")
+	return strings.Join(requiredOptions[flag](value), "; ")
 }
 
 // splitImage returns the repository and the tag of an image. The tag defaults to latest.
@@ -297,21 +303,17 @@ func (o *Options) checkServedVersions(refuse func(flag, value, allowed string)) 
 }
 
 func (o *Options) checkVersions(refuse func(flag, value, allowed string)) {
-	if !goPattern.MatchString(o.GoVersion) {
-		refuse("go-version", o.GoVersion, "must be a version such as "+versions.golang)
-	} else if olderThan(o.GoVersion, versions.golang) {
-		refuse("go-version", o.GoVersion, "the runtime needs "+versions.golang+" or newer")
-	}
-	for _, row := range []struct{ flag, value, least string }{
-		{"kubernetes-version", o.KubernetesVersion, versions.kubernetes},
-		{"controller-runtime-version", o.ControllerRuntimeVersion, versions.controllerRuntime},
-		{"controller-tools-version", o.ControllerToolsVersion, "v0.0.0"},
-	} {
-		switch _, err := semver.StrictNewVersion(strings.TrimPrefix(row.value, "v")); {
-		case err != nil || !strings.HasPrefix(row.value, "v"):
-			refuse(row.flag, row.value, "must be a version such as "+versions.kubernetes)
-		case olderThan(row.value, row.least):
-			refuse(row.flag, row.value, "the runtime needs "+row.least+" or newer")
+	for _, row := range o.requirements() {
+		_, err := semver.StrictNewVersion(strings.TrimPrefix(*row.version, "v"))
+		isVersion := err == nil && strings.HasPrefix(*row.version, "v")
+		if row.version == &o.GoVersion {
+			isVersion = goPattern.MatchString(*row.version)
+		}
+		switch {
+		case !isVersion:
+			refuse(row.flag, *row.version, "must be a version such as "+row.least)
+		case row.version != &o.ControllerToolsVersion && olderThan(*row.version, row.least):
+			refuse(row.flag, *row.version, "the runtime needs "+row.least+" or newer")
 		}
 	}
 	if o.RuntimePath == "" && o.RuntimeVersion == "" {
@@ -332,21 +334,15 @@ func olderThan(version, least string) bool {
 	return given.LessThan(semver.MustParse(least))
 }
 
-func groupProblems(group string) []string {
-	problems := validation.IsDNS1123Subdomain(group)
-	if len(problems) == 0 && !strings.Contains(group, ".") {
-		problems = append(problems, "must have at least one dot, such as shop.example.org")
+// domainProblems returns a function that says what is wrong with a domain name.
+func domainProblems(example string) func(name string) []string {
+	return func(name string) []string {
+		problems := validation.IsDNS1123Subdomain(name)
+		if len(problems) == 0 && !strings.Contains(name, ".") {
+			problems = append(problems, "must have at least one dot, such as "+example)
+		}
+		return problems
 	}
-	return problems
-}
-
-// operatorNameProblems knows that the name becomes the prefix of annotations and labels, and a finalizer.
-func operatorNameProblems(operator string) []string {
-	problems := validation.IsDNS1123Subdomain(operator)
-	if len(problems) == 0 && !strings.Contains(operator, ".") {
-		problems = append(problems, "must be a domain name with at least one dot, such as webshop.shop.example.org")
-	}
-	return problems
 }
 
 func kindProblems(kind string) []string {
