@@ -201,7 +201,7 @@ func definedBy(object *unstructured.Unstructured) []inventory.TypeVersionInfo {
 	kind, _, _ := unstructured.NestedString(object.Object, "spec", "names", "kind")
 	version, _, _ := unstructured.NestedString(object.Object, "spec", "version")
 	switch of := object.GroupVersionKind().GroupKind(); {
-	case of == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"} && kind != "":
+	case of == definitions && kind != "":
 		return []inventory.TypeVersionInfo{{Group: group, Version: allVersions, Kind: kind}}
 	case of == schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"} && version != "":
 		return []inventory.TypeVersionInfo{{Group: group, Version: version, Kind: allVersions}}

@@ -38,8 +38,6 @@ type syncTask struct {
 
 // taskOptions say how objects become tasks.
 type taskOptions struct {
-	// Name is the prefix of the annotations of the engine.
-	Name string
 	// Namespace is that of objects that name none.
 	Namespace string
 	// Operation identifies the operation. Hooks without a name get other names in another one.
@@ -71,7 +69,7 @@ func tasksOf(ctx context.Context, objects []*unstructured.Unstructured, options 
 	}
 	// The operation takes the place of a revision of a component.
 	ctx = generator.NewContext(ctx, generator.Surroundings{
-		ReconcilerName: options.Name, ComponentNamespace: options.Namespace, ComponentName: options.Operation, ComponentRevision: 1,
+		ReconcilerName: Name, ComponentNamespace: options.Namespace, ComponentName: options.Operation, ComponentRevision: 1,
 	})
 	transformed, err := transformer.TransformObjectsContext(ctx, options.Namespace, options.Operation, steered)
 	if err != nil {
@@ -83,7 +81,7 @@ func tasksOf(ctx context.Context, objects []*unstructured.Unstructured, options 
 		if !isUnstructured {
 			return nil, fmt.Errorf("%s became a %T", types.IDOf(each), each)
 		}
-		if result[i], err = taskOf(object, options.Name); err != nil {
+		if result[i], err = taskOf(object); err != nil {
 			return nil, err
 		}
 	}
@@ -119,10 +117,10 @@ func steer(object *unstructured.Unstructured, options taskOptions) (*unstructure
 			all[gitops.HookDeletePolicyAnnotation] = joinTexts(steering.DeletePolicies)
 		}
 	}
-	if key := options.Name + "/" + types.AnnotationKeySuffixPrunePolicy; gitops.IsKeptByHelm(given) {
+	if key := Name + "/" + types.AnnotationKeySuffixPrunePolicy; gitops.IsKeptByHelm(given) {
 		all[key] = cmp.Or(all[key], types.PrunePolicyKeep)
 	}
-	if key := options.Name + "/" + types.AnnotationKeySuffixRecreateIfImmutable; options.Force && !isPermanent(object) {
+	if key := Name + "/" + types.AnnotationKeySuffixRecreateIfImmutable; options.Force && !isPermanent(object) {
 		all[key] = cmp.Or(all[key], "true")
 	}
 	result := object.DeepCopy()
@@ -132,7 +130,7 @@ func steer(object *unstructured.Unstructured, options taskOptions) (*unstructure
 
 // Heed makes the sync options Replace=true and Force=true of the live object count, unless the task has values of its
 // own. Options that cannot be read do not count.
-func (t syncTask) Heed(live map[string]string, name string) {
+func (t syncTask) Heed(live map[string]string) {
 	given := t.Object.GetAnnotations()
 	own, _, _ := gitops.ReadOptions("", given[gitops.SyncOptionsAnnotation])
 	options, _, _ := gitops.ReadOptions("", live[gitops.SyncOptionsAnnotation])
@@ -140,7 +138,7 @@ func (t syncTask) Heed(live map[string]string, name string) {
 	maps.Copy(all, given)
 	heed := func(option gitops.Option, suffix, value string) {
 		if _, declared := own[option]; !declared && options.Get(option) == gitops.True {
-			all[name+"/"+suffix] = cmp.Or(all[name+"/"+suffix], value)
+			all[Name+"/"+suffix] = cmp.Or(all[Name+"/"+suffix], value)
 		}
 	}
 	heed(gitops.Replace, types.AnnotationKeySuffixUpdatePolicy, types.UpdatePolicyReplace)
@@ -160,7 +158,7 @@ func operationPhases(steering gitops.Steering) []gitops.Phase {
 // isPermanent reports whether an object must not be recreated, because others would go with it.
 func isPermanent(object *unstructured.Unstructured) bool {
 	kind := object.GroupVersionKind().GroupKind()
-	return kind.Group == "" && kind.Kind == "Namespace" || kind.Group == "apiextensions.k8s.io" && kind.Kind == "CustomResourceDefinition"
+	return kind == namespaces || kind == definitions
 }
 
 func joinTexts[T ~string](values []T) string {
@@ -172,20 +170,20 @@ func joinTexts[T ~string](values []T) string {
 }
 
 // taskOf reads what the annotations of the engine say.
-func taskOf(object *unstructured.Unstructured, name string) (syncTask, error) {
+func taskOf(object *unstructured.Unstructured) (syncTask, error) {
 	given := object.GetAnnotations()
 	steering, err := gitops.Read(given)
 	if err != nil {
 		return syncTask{}, fmt.Errorf("%s: %w", types.IDOf(object), err)
 	}
 	task := syncTask{Object: object, Phase: gitops.Sync, Hook: steering.Hook, Lenient: steering.Options.Get(gitops.Validate) == gitops.False}
-	if text, ok := given[name+"/"+types.AnnotationKeySuffixApplyOrder]; ok {
+	if text, ok := given[Name+"/"+types.AnnotationKeySuffixApplyOrder]; ok {
 		if task.Wave, err = strconv.Atoi(text); err != nil {
-			return syncTask{}, fmt.Errorf("%s: annotation %s/%s: invalid value %q; must be a number", types.IDOf(object), name, types.AnnotationKeySuffixApplyOrder, text)
+			return syncTask{}, fmt.Errorf("%s: annotation %s/%s: invalid value %q; must be a number", types.IDOf(object), Name, types.AnnotationKeySuffixApplyOrder, text)
 		}
 	}
 	task.Phase, task.Wave = gitops.PhaseOf(task.Wave)
-	switch given[name+"/"+types.AnnotationKeySuffixApplyHook] {
+	switch given[Name+"/"+types.AnnotationKeySuffixApplyHook] {
 	case types.ApplyHookPostApply:
 		task.Phase = gitops.PostSync
 	case types.ApplyHookOnFailure:

@@ -16,8 +16,6 @@ import (
 	"github.com/component-operator/runtime/internal/gitops"
 )
 
-const taskPrefix = "sync.example.com"
-
 func taskObject(apiVersion, kind, called string, annotations map[string]string) *unstructured.Unstructured {
 	result := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
 	result.SetName(called)
@@ -30,7 +28,7 @@ func taskObject(apiVersion, kind, called string, annotations map[string]string) 
 }
 
 func optionsOfTasks(force bool) taskOptions {
-	return taskOptions{Name: taskPrefix, Namespace: "n", Operation: "one", Force: force}
+	return taskOptions{Namespace: "n", Operation: "one", Force: force}
 }
 
 // TestTasks lists what becomes of objects: phase, wave and kind, and the policies of the engine.
@@ -121,7 +119,7 @@ func taskText(task syncTask) string {
 	var policies []string
 	given := task.Object.GetAnnotations()
 	for _, key := range slices.Sorted(maps.Keys(given)) {
-		if suffix, ours := strings.CutPrefix(key, taskPrefix+"/"); ours {
+		if suffix, ours := strings.CutPrefix(key, Name+"/"); ours {
 			policies = append(policies, suffix+"="+given[key])
 		}
 	}
@@ -136,7 +134,7 @@ func TestGeneratedNames(t *testing.T) {
 	t.Parallel()
 	names := func(operation string) []string {
 		given := taskObject("batch/v1", "Job", "gen-*", map[string]string{gitops.HookAnnotation: "PreSync,PostSync"})
-		list, err := tasksOf(t.Context(), []*unstructured.Unstructured{given}, taskOptions{Name: taskPrefix, Namespace: "n", Operation: operation})
+		list, err := tasksOf(t.Context(), []*unstructured.Unstructured{given}, taskOptions{Namespace: "n", Operation: operation})
 		if err != nil {
 			t.Fatal(err)
 		}

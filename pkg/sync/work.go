@@ -90,9 +90,7 @@ func (c *syncContext) assemble(ctx context.Context) (*work, error) {
 	if namespace != nil {
 		objects = append(objects, namespace)
 	}
-	list, err := tasksOf(ctx, objects, taskOptions{
-		Name: Name, Namespace: c.namespace, Operation: c.owner + " " + c.digest(), Force: c.force,
-	})
+	list, err := tasksOf(ctx, objects, taskOptions{Namespace: c.namespace, Operation: c.owner + " " + c.digest(), Force: c.force})
 	if err != nil {
 		return nil, &invalidError{reasons: []string{err.Error()}}
 	}
@@ -125,7 +123,7 @@ func (c *syncContext) heedLive(w *work) {
 	for i, live := range c.declared.Live {
 		if target := c.declared.Target[i]; target != nil && live != nil {
 			if task, wanted := w.tasks[c.place(target)]; wanted && !runsOnce(task) {
-				task.Heed(live.GetAnnotations(), Name)
+				task.Heed(live.GetAnnotations())
 			}
 		}
 	}
@@ -308,22 +306,13 @@ func (c *syncContext) request() reconciler.ApplyRequest {
 				phase = SyncPhase(of)
 			}
 			if err := c.waveHook(phase, wave, final); err != nil {
-				return &waveHookError{err: fmt.Errorf("wave hook, wave %d of %s: %w", wave, phase, err)}
+				return fmt.Errorf("wave hook, wave %d of %s: %w", wave, phase, err)
 			}
 			return nil
 		}
 	}
 	return request
 }
-
-// waveHookError is the error of a SyncWaveHook.
-type waveHookError struct{ err error }
-
-// Error names the wave.
-func (e *waveHookError) Error() string { return e.err.Error() }
-
-// Unwrap returns the error of the hook.
-func (e *waveHookError) Unwrap() error { return e.err }
 
 // ownNamespace returns the namespace of the operation as it has to be applied; nil if it must not be.
 func (c *syncContext) ownNamespace(ctx context.Context, objects []*unstructured.Unstructured) (*unstructured.Unstructured, error) {
@@ -357,16 +346,15 @@ func (c *syncContext) ownNamespace(ctx context.Context, objects []*unstructured.
 	if !apply {
 		return nil, nil
 	}
-	annotations := managed.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[Name+"/"+types.AnnotationKeySuffixApplyOrder] = fmt.Sprint(types.MinOrder)
-	annotations[Name+"/"+types.AnnotationKeySuffixDeleteOrder] = fmt.Sprint(types.MaxOrder)
-	// The labels of others stay.
-	annotations[Name+"/"+types.AnnotationKeySuffixUpdatePolicy] = types.UpdatePolicySsaMerge
-	annotations[Name+"/"+types.AnnotationKeySuffixPrunePolicy] = types.PrunePolicyKeep
-	annotations[Name+"/"+types.AnnotationKeySuffixDeletePolicy] = types.DeletePolicyOrphan
+	annotations := map[string]string{}
+	maps.Copy(annotations, managed.GetAnnotations())
+	maps.Copy(annotations, map[string]string{
+		Name + "/" + types.AnnotationKeySuffixApplyOrder:   fmt.Sprint(types.MinOrder),
+		Name + "/" + types.AnnotationKeySuffixDeleteOrder:  fmt.Sprint(types.MaxOrder),
+		Name + "/" + types.AnnotationKeySuffixUpdatePolicy: types.UpdatePolicySsaMerge, // the labels of others stay
+		Name + "/" + types.AnnotationKeySuffixPrunePolicy:  types.PrunePolicyKeep,
+		Name + "/" + types.AnnotationKeySuffixDeletePolicy: types.DeletePolicyOrphan,
+	})
 	managed.SetAnnotations(annotations)
 	return managed, nil
 }
