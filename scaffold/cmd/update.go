@@ -178,7 +178,7 @@ func showDiff(ctx context.Context, out io.Writer, update *project.Update) (err e
 	if len(update.Changes) == 0 {
 		return nil
 	}
-	before, err := update.Before()
+	before, after, err := update.Sides()
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func showDiff(ctx context.Context, out io.Writer, update *project.Update) (err e
 		return fmt.Errorf("showing the changes: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	for name, tree := range map[string]project.Tree{"a": before, "b": update.After()} {
+	for name, tree := range map[string]project.Tree{"a": before, "b": after} {
 		if err := errors.Join(os.Mkdir(filepath.Join(folder, name), 0o755), tree.WriteTo(filepath.Join(folder, name))); err != nil {
 			return err
 		}

@@ -105,9 +105,9 @@ func loadFolder(folder string) (*internalhelm.Chart, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer root.close()
+	defer func() { _ = root.Close() }()
 	chart, err := internalhelm.Load(root.FS(), ".")
-	return chart, root.explain(err)
+	return chart, explain(root, err)
 }
 
 func valuesOf(anatomy internalhelm.Anatomy) values.Chart {

@@ -41,11 +41,11 @@ func (c *Contents) readFolder(folder string) error {
 	if err != nil {
 		return err
 	}
-	defer root.close()
+	defer func() { _ = root.Close() }()
 	return fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return root.explain(err)
+			return explain(root, err)
 		case name == ".git" && entry.IsDir():
 			return fs.SkipDir
 		case name == ".git" || entry.IsDir():
@@ -53,12 +53,12 @@ func (c *Contents) readFolder(folder string) error {
 		}
 		info, err := root.Stat(name)
 		if err != nil {
-			return root.explain(err)
+			return explain(root, err)
 		}
 		if !info.Mode().IsRegular() {
 			return fmt.Errorf("%s: %s: must be a file, a folder, or a link to a file", folder, name)
 		}
 		c.Files[name], err = root.ReadFile(name)
-		return root.explain(err)
+		return explain(root, err)
 	})
 }

@@ -46,31 +46,25 @@ func (c *Contents) checkRepositories() error {
 	return nil
 }
 
-// folder is an untrusted folder. Links that leave it are not followed.
-type folder struct {
-	*os.Root
-}
-
-func openFolder(name string) (folder, error) {
+// openFolder opens an untrusted folder. Links that leave it are not followed.
+func openFolder(name string) (*os.Root, error) {
 	root, err := os.OpenRoot(name)
 	if err != nil {
-		return folder{}, fmt.Errorf("reading %s: %w", name, err)
+		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
-	return folder{root}, nil
+	return root, nil
 }
 
-func (f folder) close() { _ = f.Close() }
-
 // explain adds the folder to an error, and says what links may do if it is about one.
-func (f folder) explain(err error) error {
+func explain(root *os.Root, err error) error {
 	if err == nil {
 		return nil
 	}
 	var failed *fs.PathError
 	if errors.As(err, &failed) {
-		if info, statErr := f.Lstat(failed.Path); statErr == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return fmt.Errorf("reading %s: %s: a symbolic link must be relative, and lead to something in this folder: %w", f.Name(), failed.Path, failed.Err)
+		if info, statErr := root.Lstat(failed.Path); statErr == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return fmt.Errorf("reading %s: %s: a symbolic link must be relative, and lead to something in this folder: %w", root.Name(), failed.Path, failed.Err)
 		}
 	}
-	return fmt.Errorf("reading %s: %w", f.Name(), err)
+	return fmt.Errorf("reading %s: %w", root.Name(), err)
 }

@@ -145,30 +145,22 @@ func contentOf(tree Tree, path string) []byte {
 	return append([]byte{}, content...)
 }
 
-// Before returns the current content of the files that change.
-func (u *Update) Before() (Tree, error) {
-	before := Tree{}
-	for path := range u.Changes {
-		content, err := os.ReadFile(filepath.Join(u.folder, filepath.FromSlash(path)))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("reading %s: %w", path, err)
-		}
-		if err == nil {
-			before[path] = content
-		}
-	}
-	return before, nil
-}
-
-// After returns the content that these files get.
-func (u *Update) After() Tree {
-	after := Tree{}
+// Sides returns the files that change: as they are, and as they will be.
+func (u *Update) Sides() (before, after Tree, err error) {
+	before, after = Tree{}, Tree{}
 	for path, content := range u.Changes {
 		if content != nil {
 			after[path] = content
 		}
+		current, err := os.ReadFile(filepath.Join(u.folder, filepath.FromSlash(path)))
+		switch {
+		case err == nil:
+			before[path] = current
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, nil, fmt.Errorf("reading %s: %w", path, err)
+		}
 	}
-	return after
+	return before, after, nil
 }
 
 // EndVersions names the folders of versions of the API that are left out and that still have files: those that the author
