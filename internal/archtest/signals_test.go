@@ -162,11 +162,10 @@ func currentMetrics(t *testing.T) map[string]bool {
 func signalsOfMetrics(t *testing.T) []signal {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	m, err := metrics.New(registry)
+	c, err := metrics.New(registry, "a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := m.ForController("a")
 	c.Reconciled(os.ErrInvalid)
 	c.Operated(metrics.ActionRead)
 	c.ClientCreated()

@@ -209,12 +209,12 @@ func TestDroppedConnections(t *testing.T) {
 // TestHostsAreForgotten has a user whose kubeconfig names ever new hosts.
 func TestHostsAreForgotten(t *testing.T) {
 	t.Parallel()
-	made, err := metrics.New(prometheus.NewRegistry())
+	made, err := metrics.New(prometheus.NewRegistry(), "hosts")
 	if err != nil {
 		t.Fatal(err)
 	}
 	local, kept, left := newServer(t), newServer(t), newServer(t)
-	factory := newFactory(t, clients.Options{Config: local.config(), Metrics: made.ForController("hosts")})
+	factory := newFactory(t, clients.Options{Config: local.config(), Metrics: made})
 	keys := map[string]clients.Key{"local": {}, "kept": {KubeConfig: kept.kubeConfig("{token: t}")}, "left": {KubeConfig: left.kubeConfig("{token: t}")}}
 	hosts := map[string]string{"local": local.Listener.Addr().String(), "kept": kept.Listener.Addr().String(), "left": left.Listener.Addr().String()}
 	for name, key := range keys {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -41,33 +42,44 @@ type Component struct {
 
 // Controller records the metrics of one controller. It is safe for concurrent use.
 type Controller struct {
-	metrics *Metrics
-	name    string
+	reconciles, createdClients, fights, panics             prometheus.Counter
+	reconcileErrors, refusals, requests, operations, drift *prometheus.CounterVec
+	activeClients, dependents, unreadyDependents           gauges
+	state, shards                                          *prometheus.GaugeVec
+	generation, readiness                                  prometheus.Observer
+	// hosts is the collector of controller-runtime that counts requests by host.
+	hosts *prometheus.CounterVec
 
 	mu     sync.Mutex
 	states map[Component][]string
 }
 
-// ForController binds the collectors to a controller. Refusals, drift and fights are present from then on, so that
-// alert rules see their first increase.
-func (m *Metrics) ForController(name string) *Controller {
+// New returns the metrics of a controller. They are registered on the first call for a registry; if registerer is nil,
+// that is the one of controller-runtime. It fails if the registry holds other collectors with the same names. Counters
+// are present from then on, so that alert rules see their first increase.
+func New(registerer prometheus.Registerer, controller string) (*Controller, error) {
+	if registerer == nil {
+		registerer = ctrlmetrics.Registry
+	}
+	c, err := newCollectors(registerer, controller)
+	if err != nil {
+		return nil, err
+	}
 	for _, reason := range []Refusal{RefusalInvalid, RefusalOwned, RefusalRejected} {
-		m.refusals.WithLabelValues(name, string(reason))
+		c.refusals.WithLabelValues(string(reason))
 	}
 	for _, policy := range []string{types.DriftPolicyCorrect, types.DriftPolicyReport} {
-		m.drift.WithLabelValues(name, policy)
+		c.drift.WithLabelValues(policy)
 	}
-	m.fights.WithLabelValues(name)
-	m.panics.WithLabelValues(name)
-	return &Controller{metrics: m, name: name, states: map[Component][]string{}}
+	return c, nil
 }
 
 // Reconciled counts a reconciliation. A failed one also counts under the HTTP status code of its
 // error, or under "other".
 func (c *Controller) Reconciled(err error) {
-	c.metrics.reconciles.WithLabelValues(c.name).Inc()
+	c.reconciles.Inc()
 	if err != nil {
-		c.metrics.reconcileErrors.WithLabelValues(c.name, errorType(err)).Inc()
+		c.reconcileErrors.WithLabelValues(errorType(err)).Inc()
 	}
 }
 
@@ -97,74 +109,74 @@ const (
 
 // Refused counts a refusal. It is called once for each, not for each attempt.
 func (c *Controller) Refused(reason Refusal) {
-	c.metrics.refusals.WithLabelValues(c.name, string(reason)).Inc()
+	c.refusals.WithLabelValues(string(reason)).Inc()
 }
 
 // Operated counts an operation on a dependent, whether it succeeded or not.
 func (c *Controller) Operated(action Action) {
-	c.metrics.operations.WithLabelValues(c.name, string(action)).Inc()
+	c.operations.WithLabelValues(string(action)).Inc()
 }
 
 // Requests returns a transport that counts the requests which pass through it.
 func (c *Controller) Requests(next http.RoundTripper) http.RoundTripper {
-	return &countingTransport{next: next, requests: c.metrics.requests.MustCurryWith(prometheus.Labels{"controller": c.name})}
+	return &countingTransport{next: next, requests: c.requests}
 }
 
 // ClientCreated counts a new client.
 func (c *Controller) ClientCreated() {
-	c.metrics.createdClients.WithLabelValues(c.name).Inc()
+	c.createdClients.Inc()
 }
 
 // ClientsActive records the number of cached clients.
 func (c *Controller) ClientsActive(count int) {
-	c.metrics.activeClients.set(float64(count), c.name)
+	c.activeClients.set(float64(count))
 }
 
 // HostDropped removes what controller-runtime has counted of requests to a host, which the operator no longer uses.
 func (c *Controller) HostDropped(host string) {
-	c.metrics.hosts.DeletePartialMatch(prometheus.Labels{"host": host})
+	c.hosts.DeletePartialMatch(prometheus.Labels{"host": host})
 }
 
 // Drifted counts a change by others to a dependent with the given drift policy.
 func (c *Controller) Drifted(policy string) {
-	c.metrics.drift.WithLabelValues(c.name, policy).Inc()
+	c.drift.WithLabelValues(policy).Inc()
 }
 
 // Fought counts a correction that was delayed because others keep changing the same dependent.
 func (c *Controller) Fought() {
-	c.metrics.fights.WithLabelValues(c.name).Inc()
+	c.fights.Inc()
 }
 
 // Panicked counts a panic.
-func (c *Controller) Panicked() { c.metrics.panics.WithLabelValues(c.name).Inc() }
+func (c *Controller) Panicked() { c.panics.Inc() }
 
 // Generated records the duration of a call of the generator.
 func (c *Controller) Generated(duration time.Duration) {
-	c.metrics.generation.WithLabelValues(c.name).Observe(duration.Seconds())
+	c.generation.Observe(duration.Seconds())
 }
 
 // BecameReady records how long a change of a component took.
 func (c *Controller) BecameReady(after time.Duration) {
-	c.metrics.readiness.WithLabelValues(c.name).Observe(after.Seconds())
+	c.readiness.Observe(after.Seconds())
 }
 
 // ShardsHeld adds to the number of shards that this replica holds.
 func (c *Controller) ShardsHeld(more int) {
-	c.metrics.shards.WithLabelValues(c.name).Add(float64(more))
+	c.shards.WithLabelValues().Add(float64(more))
 }
 
 // SetComponent records the state of a component, the reason of its condition Ready, and how many dependents it has.
 func (c *Controller) SetComponent(component Component, state, reason string, dependents int, unready int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	labels := c.labels(component)
-	c.metrics.dependents.set(float64(dependents), labels...)
-	c.metrics.unreadyDependents.set(float64(unready), labels...)
+	labels := labelsOf(component)
+	c.dependents.set(float64(dependents), labels...)
+	c.unreadyDependents.set(float64(unready), labels...)
 	current := slices.Concat(labels, []string{state, reason})
 	if previous, known := c.states[component]; known && !slices.Equal(previous, current) {
-		c.metrics.state.DeleteLabelValues(previous...)
+		c.state.DeleteLabelValues(previous...)
 	}
-	c.metrics.state.WithLabelValues(current...).Set(1)
+	c.state.WithLabelValues(current...).Set(1)
 	c.states[component] = current
 }
 
@@ -172,15 +184,15 @@ func (c *Controller) SetComponent(component Component, state, reason string, dep
 func (c *Controller) RemoveComponent(component Component) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	labels := c.labels(component)
-	c.metrics.dependents.remove(labels...)
-	c.metrics.unreadyDependents.remove(labels...)
-	c.metrics.state.DeleteLabelValues(c.states[component]...)
+	labels := labelsOf(component)
+	c.dependents.remove(labels...)
+	c.unreadyDependents.remove(labels...)
+	c.state.DeleteLabelValues(c.states[component]...)
 	delete(c.states, component)
 }
 
-func (c *Controller) labels(component Component) []string {
-	return []string{c.name, component.Group, component.Kind, component.Namespace, component.Name}
+func labelsOf(component Component) []string {
+	return []string{component.Group, component.Kind, component.Namespace, component.Name}
 }
 
 // countingTransport counts requests by their method. Unlike a counting client it also counts discovery,

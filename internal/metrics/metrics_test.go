@@ -24,11 +24,11 @@ import (
 
 func newController(t *testing.T, registry *prometheus.Registry, name string) *metrics.Controller {
 	t.Helper()
-	m, err := metrics.New(registry)
+	c, err := metrics.New(registry, name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m.ForController(name)
+	return c
 }
 
 // check compares all series of this project in the registry that are not 0.

@@ -31,11 +31,10 @@ func (r *rig) bareWorker(component func() Component, kind string) *worker {
 	if err != nil {
 		r.tb.Fatal(err)
 	}
-	collectors, err := metrics.New(nil)
+	measured, err := metrics.New(nil, r.name)
 	if err != nil {
 		r.tb.Fatal(err)
 	}
-	measured := collectors.ForController(r.name)
 	calls := generation.NewCalls(generation.Options{
 		Patience: time.Hour, Wake: func(apitypes.NamespacedName) {}, Took: measured.Generated, Panics: &generation.Catcher{},
 	})

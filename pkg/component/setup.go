@@ -168,11 +168,10 @@ func (w *worker) identifyCluster(_ ctrl.Manager, _ *queue.Wakeups) error {
 }
 
 func (w *worker) connectClients(mgr ctrl.Manager, queue *queue.Wakeups) error {
-	collectors, err := metrics.New(nil)
-	if err != nil {
+	var err error
+	if w.metrics, err = metrics.New(nil, strings.ToLower(w.resource.Kind.Kind)+"."+w.resource.Kind.Group); err != nil {
 		return err
 	}
-	w.metrics = collectors.ForController(strings.ToLower(w.resource.Kind.Kind) + "." + w.resource.Kind.Group)
 	var builders []types.SchemeBuilder
 	if own, ok := w.generator.(types.SchemeBuilder); ok {
 		builders = append(builders, own)
