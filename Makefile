@@ -47,7 +47,7 @@ generate: ## Write generated code, CRDs and the reference of clm.
 	cp pkg/objectset/crds/*.yaml examples/objectset-operator/chart/files/crds
 	go run ./pkg/resources/internal/kinds pkg/resources
 	cd internal/helm/parity && go mod tidy
-	go run ./clm/internal/reference website/content/reference/clm
+	go test ./clm/cmd -run TestReferencePages -golden.update
 	cp internal/tools/go.sum scaffold/internal/project/templates/common/tools/go.sum.tmpl
 	sed -e '1,2d' -e 's#^module .*#module tools#' internal/tools/go.mod > scaffold/internal/project/templates/common/tools/go.mod.tmpl
 

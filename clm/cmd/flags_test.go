@@ -16,7 +16,7 @@ import (
 // TestNoFlagHidesAGlobalOne makes sure that flags of kubectl mean the same with all commands.
 func TestNoFlagHidesAGlobalOne(t *testing.T) {
 	t.Parallel()
-	root := Command()
+	root := newCommand()
 	harmless := map[string]bool{
 		// No cluster is asked unless this is given; which one it is can be said by --context and --kubeconfig.
 		"clm template --server": true,

@@ -11,7 +11,7 @@ import (
 	"unicode"
 
 	"github.com/component-operator/runtime/clm/internal/live"
-	"github.com/component-operator/runtime/clm/internal/objectsets"
+	"github.com/component-operator/runtime/clm/internal/views"
 	"github.com/component-operator/runtime/pkg/component"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
@@ -40,7 +40,7 @@ func expectHarmless(t *testing.T, text string) {
 // at it.
 func TestHostileObjectSet(t *testing.T) {
 	t.Parallel()
-	target, err := objectsets.ParseTarget("objectset/web-1", "shop")
+	target, err := views.ParseObjectTarget("objectset/web-1", "shop")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +52,8 @@ func TestHostileObjectSet(t *testing.T) {
 		set.Status.Phases = []v1alpha1.PhaseStatus{{Name: text}}
 		set.Status.Conditions = []component.Condition{{Type: component.ConditionType(text), Status: "True", Reason: text, Message: text}}
 		v := objectsView{
-			Found: &objectsets.Found{Target: target, Sets: []v1alpha1.Set{set}},
-			trees: []setTree{{set: set, Report: &live.Report{}}},
+			ObjectSets: &views.ObjectSets{Target: target, Sets: []v1alpha1.Set{set}},
+			trees:      []setTree{{set: set, Report: &live.Report{}}},
 		}
 		var shown, news bytes.Buffer
 		if err := v.write(&shown, false, 0); err != nil {

@@ -66,8 +66,6 @@ func limitations() map[string][]limitation {
 		"clm objects status":   {{args: "odeploy/web", nobody: deployment, reader: "the operator has not reconciled it yet", code: exitNotReady}},
 		"clm objects tree":     {{args: "odeploy/web", nobody: deployment}},
 		"clm objects events":   {{args: "odeploy/web", nobody: deployment}},
-		"clm objects drift":    {{args: "odeploy/web", nobody: deployment}},
-		"clm objects history":  {{args: "odeploy/web", nobody: deployment}},
 		"clm objects rollback": {{args: "odeploy/web 1", nobody: deployment, reader: `cannot patch resource "objectdeployments"`, code: 1}},
 		// What these ask the cluster for, everybody may know.
 		"clm template": {{args: "web FILE --server"}},
@@ -100,7 +98,7 @@ func leaves(command *cobra.Command) []string {
 // TestLimitationsAreComplete makes sure that no command is forgotten.
 func TestLimitationsAreComplete(t *testing.T) {
 	t.Parallel()
-	root := Command()
+	root := newCommand()
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	rows, reasons := limitations(), map[string]bool{}

@@ -12,11 +12,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/objectsets"
+	"github.com/component-operator/runtime/clm/internal/views"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
@@ -34,6 +33,7 @@ They are named as TYPE/NAME, for example objectdeployment/web or, in short, odep
 		Use:   "status TARGET",
 		Short: "Show the status of a set or a deployment, and why it is not available",
 		Long: `Show the conditions of TARGET, which is TYPE/NAME, its sets if it is a deployment, the phases of the current set, and which objects are not available, with the reasons.
+The newest set comes first. Its change cause is the annotation kubernetes.io/change-cause of the deployment at that time.
 
 The exit code is 0 if the set is available, or the deployment is ready, and 3 if not.`,
 		Example: "  clm objects status odeploy/web\n  clm objects status objectset/web-2",
@@ -44,59 +44,27 @@ The exit code is 0 if the set is available, or the deployment is ready, and 3 if
 objects of a set is determined by its probes. For a deployment, all sets that are not archived are shown.`,
 		Example: "  clm objects tree odeploy/web",
 	}, true))
-	command.AddCommand(newObjectsEventsCommand(e), newObjectsDriftCommand(e), newObjectsHistoryCommand(e), newObjectsRollbackCommand(e))
+	command.AddCommand(newObjectsEventsCommand(e), newObjectsRollbackCommand(e))
 	return command
 }
 
 // openObjects connects to the cluster and reads a set or a deployment. The connection is to be closed.
-func (e *environment) openObjects(ctx context.Context, text string) (*connection.Connection, *objectsets.Found, error) {
+func (e *environment) openObjects(ctx context.Context, text string) (*connection.Connection, *views.ObjectSets, error) {
 	s, namespace, err := e.connect(ctx, false)
 	if err != nil {
 		return nil, nil, err
 	}
-	target, err := objectsets.ParseTarget(text, namespace)
+	target, err := views.ParseObjectTarget(text, namespace)
 	if err != nil {
 		s.Close()
 		return nil, nil, err
 	}
-	found, err := objectsets.Find(ctx, s.Client(), target)
+	found, err := views.LookAtObjects(ctx, s.Client(), target)
 	if err != nil {
 		s.Close()
 		return nil, nil, err
 	}
 	return s, found, nil
-}
-
-func newObjectsHistoryCommand(e *environment) *cobra.Command {
-	var printed output
-	command := &cobra.Command{
-		Use:   "history TARGET",
-		Short: "List the revisions of a deployment",
-		Long: `List the sets of the deployment TARGET, which is TYPE/NAME; the newest comes first. The change cause is the annotation kubernetes.io/change-cause of the deployment at
-that time.`,
-		Example: "  clm objects history odeploy/web",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(command *cobra.Command, args []string) error {
-			s, found, err := e.openObjects(command.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			if found.Deployment == nil {
-				return fmt.Errorf("%s is a set; only deployments have a history", found.Target)
-			}
-			if printed.forPeople() {
-				return writeSets(e.out, found.Sets, display.Limit(e.out))
-			}
-			objects := make([]*unstructured.Unstructured, len(found.Sets))
-			for i, set := range found.Sets {
-				objects[i] = resource("ObjectSetRevision", set.GetNamespace(), set.GetName(), map[string]any{"status": setContent(set)})
-			}
-			return printed.printList(e.out, objects)
-		},
-	}
-	printed = newOutput(command)
-	return command
 }
 
 // newObjectsViewCommand completes a command that shows the status of a set or a deployment, or its whole tree.
@@ -116,7 +84,7 @@ func runObjectsView(ctx context.Context, e *environment, text string, printed ou
 		return err
 	}
 	defer s.Close()
-	shown := objectsView{Found: found, whole: whole}
+	shown := objectsView{ObjectSets: found, whole: whole}
 	sets := found.Active()
 	if !whole && len(sets) > 1 {
 		sets = sets[:1]
@@ -179,7 +147,7 @@ func newObjectsRollbackCommand(e *environment) *cobra.Command {
 		Use:   "rollback TARGET [REVISION]",
 		Short: "Return to an earlier revision of a deployment",
 		Long: `Have the operator return the deployment TARGET, which is TYPE/NAME, to an earlier revision, and wait until that is complete. REVISION defaults to the latest one
-before the current one that has succeeded; clm objects history lists them. The operator copies the spec of that set to the template of the deployment, which creates a new set.
+before the current one that has succeeded; clm objects status lists them. The operator copies the spec of that set to the template of the deployment, which creates a new set.
 If the template is already that of the set, the command only waits.
 
 If a tool such as Argo CD or Flux applies the deployment, it will undo the rollback: change the template in its source instead.`,
@@ -207,7 +175,7 @@ func runObjectsRollback(ctx context.Context, e *environment, text string, revisi
 		return err
 	}
 	defer s.Close()
-	name, asked, err := objectsets.RollBack(ctx, s.Client(), found, revision)
+	name, asked, err := found.RollBack(ctx, s.Client(), revision)
 	if err != nil {
 		return err
 	}
@@ -226,8 +194,8 @@ func runObjectsRollback(ctx context.Context, e *environment, text string, revisi
 		defer cancel()
 	}
 	last := ""
-	err = objectsets.Await(ctx, s.Client(), found.Target, func(reason, message string) {
-		last = reason + ": " + message
+	err = found.AwaitRollBack(ctx, s.Client(), func(said string) {
+		last = said
 		fmt.Fprintln(e.out, display.Clean(last))
 	})
 	switch {

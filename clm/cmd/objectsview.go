@@ -14,7 +14,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
-	"github.com/component-operator/runtime/clm/internal/objectsets"
+	"github.com/component-operator/runtime/clm/internal/views"
 	"github.com/component-operator/runtime/pkg/component"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
@@ -22,7 +22,7 @@ import (
 // objectsView shows a set or a deployment: its conditions, its sets, its phases, and the objects that are not
 // available; or the whole tree.
 type objectsView struct {
-	*objectsets.Found
+	*views.ObjectSets
 	trees []setTree
 	whole bool
 }
@@ -79,16 +79,10 @@ func (v objectsView) write(out io.Writer, style display.Style, width int) error 
 	if err := writeRows(out, v.head(style), indent, width); err != nil {
 		return err
 	}
-	if v.Deployment != nil {
-		sets := v.Active()
-		if len(sets) > 0 {
-			fmt.Fprintln(out)
-			if err := writeSets(out, sets, width); err != nil {
-				return err
-			}
-		}
-		if archived := len(v.Sets) - len(sets); archived > 0 {
-			fmt.Fprintf(out, "and %d archived; to list them: clm objects history %s\n", archived, v.Target.Argument())
+	if v.Deployment != nil && len(v.Sets) > 0 {
+		fmt.Fprintln(out)
+		if err := writeSets(out, v.Sets, width); err != nil {
+			return err
 		}
 	}
 	for _, tree := range v.trees {
@@ -175,27 +169,22 @@ func (v objectsView) facts() []fact {
 }
 
 func (v objectsView) object() (*unstructured.Unstructured, error) {
-	var conditions, sets []any
-	for _, condition := range v.conditions() {
-		content, err := plainContent(condition)
-		if err != nil {
-			return nil, err
-		}
-		conditions = append(conditions, content)
+	conditions, err := plainContents(v.conditions())
+	if err != nil {
+		return nil, err
 	}
+	var sets []any
 	for _, tree := range v.trees {
 		content := setContent(tree.set)
-		var nodes []any
-		for _, node := range tree.Nodes {
-			entry, err := plainContent(node)
-			if err != nil {
-				return nil, err
-			}
-			nodes = append(nodes, entry)
+		if content["dependents"], err = plainContents(tree.Nodes); err != nil {
+			return nil, err
 		}
-		content["dependents"] = nodes
-		content["name"] = tree.set.GetName()
 		sets = append(sets, content)
+	}
+	for _, set := range v.Sets {
+		if !slices.ContainsFunc(v.trees, func(tree setTree) bool { return tree.set.GetName() == set.GetName() }) {
+			sets = append(sets, setContent(set))
+		}
 	}
 	status := map[string]any{"conditions": conditions, "sets": sets}
 	return resource("ObjectSetStatus", v.Target.Namespace, v.Target.Name, map[string]any{"status": status}), withNotes(status, v.notes())
@@ -204,7 +193,7 @@ func (v objectsView) object() (*unstructured.Unstructured, error) {
 // setContent returns the JSON form of a set.
 func setContent(set v1alpha1.Set) map[string]any {
 	content := map[string]any{
-		"revision": set.GetSetSpec().Revision, "state": string(set.GetSetSpec().GetPresence()), "objects": objectsOf(set), "created": timestamp(set.GetCreationTimestamp().Time),
+		"name": set.GetName(), "revision": set.GetSetSpec().Revision, "state": string(set.GetSetSpec().GetPresence()), "objects": objectsOf(set), "created": timestamp(set.GetCreationTimestamp().Time),
 		"available": conditionText(set, v1alpha1.ConditionTypeAvailable), "succeeded": conditionText(set, v1alpha1.ConditionTypeSucceeded),
 	}
 	addTexts(content, map[string]string{"changeCause": set.GetAnnotations()[v1alpha1.AnnotationChangeCause]})

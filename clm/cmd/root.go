@@ -88,9 +88,6 @@ func inLines(err error) string {
 	return strings.Replace(err.Error(), refused.Error(), fmt.Sprintf("%d problems:\n  %s", len(refused.Problems), strings.Join(releases.Grouped(refused.Problems), "\n  ")), 1)
 }
 
-// Command returns clm with all its commands, for the reference pages.
-func Command() *cobra.Command { return newCommand() }
-
 func newCommand() *cobra.Command {
 	e := &environment{streams: streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}}
 	e.dialog = e.openDialog

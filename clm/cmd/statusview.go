@@ -234,7 +234,7 @@ func (v statusView) object() (*unstructured.Unstructured, error) {
 	content := releaseContent(v.Release)
 	status, _ := content["status"].(map[string]any)
 	status["state"], status["ready"] = string(v.State()), v.Ready()
-	var waves, problems []any
+	var waves []any
 	for _, wave := range display.Waves(v.Dependents) {
 		entry := map[string]any{"wave": int64(wave.First)}
 		for state, count := range wave.Counts {
@@ -242,12 +242,9 @@ func (v statusView) object() (*unstructured.Unstructured, error) {
 		}
 		waves = append(waves, entry)
 	}
-	for _, problem := range v.Problems() {
-		entry, err := plainContent(problem)
-		if err != nil {
-			return nil, err
-		}
-		problems = append(problems, entry)
+	problems, err := plainContents(v.Problems())
+	if err != nil {
+		return nil, err
 	}
 	if waves != nil {
 		status["waves"] = waves
@@ -263,19 +260,24 @@ func (v statusView) object() (*unstructured.Unstructured, error) {
 
 // withNotes adds notes on what is missing because the user may not read it.
 func withNotes(content map[string]any, notes []display.Note) error {
-	if len(notes) == 0 {
-		return nil
+	entries, err := plainContents(notes)
+	if entries != nil {
+		content["notes"] = entries
 	}
-	entries := make([]any, len(notes))
-	for i, note := range notes {
-		entry, err := plainContent(note)
+	return err
+}
+
+// plainContents returns the JSON forms of values; nil if there are none.
+func plainContents[T any](values []T) ([]any, error) {
+	var contents []any
+	for _, value := range values {
+		content, err := plainContent(value)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		entries[i] = entry
+		contents = append(contents, content)
 	}
-	content["notes"] = entries
-	return nil
+	return contents, nil
 }
 
 // plainContent returns the JSON form of a value.

@@ -121,15 +121,11 @@ func appendFacts(facts []fact, node *display.Node) []fact {
 }
 
 func (v treeView) object() (*unstructured.Unstructured, error) {
-	dependents := make([]any, 0, len(v.Dependents))
-	for _, node := range v.Dependents {
-		entry, err := plainContent(node)
-		if err != nil {
-			return nil, err
-		}
-		dependents = append(dependents, entry)
+	dependents, err := plainContents(v.Dependents)
+	if err != nil {
+		return nil, err
 	}
-	status := map[string]any{"dependents": dependents}
+	status := map[string]any{"dependents": append([]any{}, dependents...)}
 	object := resource("Tree", v.Release.Namespace, v.Release.Name, map[string]any{"status": status})
 	return object, withNotes(status, v.Notes)
 }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package views reads the state of releases, without changing anything.
+// Package views reads the state of releases, and of ObjectSets and the deployments that make them. It writes nothing but
+// spec.rollbackTo of such deployments: the operator in the cluster does the work.
 //
 // # Contract
 //

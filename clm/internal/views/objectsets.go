@@ -1,18 +1,21 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package objectsets
+package views
 
 import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -21,24 +24,25 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Found is what a target is in the cluster.
-type Found struct {
-	Target Target
+// ObjectSets is an ObjectSet, or an ObjectDeployment with its sets.
+type ObjectSets struct {
+	Target ObjectTarget
 	// Deployment is nil if the target is a set.
 	Deployment v1alpha1.Deployment
 	// Sets are those of the deployment, the newest first, or the set.
 	Sets []v1alpha1.Set
 }
 
-// Find reads a target, and the sets of a deployment.
-func Find(ctx context.Context, reader client.Reader, target Target) (*Found, error) {
+// LookAtObjects reads a set, or a deployment and its sets.
+func LookAtObjects(ctx context.Context, reader client.Reader, target ObjectTarget) (*ObjectSets, error) {
 	raw := target.kind.unstructured()
 	if err := reader.Get(ctx, client.ObjectKey{Namespace: target.Namespace, Name: target.Name}, raw); err != nil {
 		return nil, explain(err, target)
 	}
-	found := &Found{Target: target}
+	found := &ObjectSets{Target: target}
 	if !target.IsDeployment() {
 		set, err := typed(raw, target.kind.newSet())
 		found.Sets = []v1alpha1.Set{set}
@@ -65,7 +69,7 @@ func Find(ctx context.Context, reader client.Reader, target Target) (*Found, err
 }
 
 // explain says what is missing.
-func explain(err error, target Target) error {
+func explain(err error, target ObjectTarget) error {
 	switch {
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("%s does not exist", target)
@@ -91,14 +95,15 @@ func typed[T client.Object](raw *unstructured.Unstructured, into T) (T, error) {
 }
 
 // Active are the sets that are not archived.
-func (f *Found) Active() []v1alpha1.Set {
+func (f *ObjectSets) Active() []v1alpha1.Set {
 	return slices.DeleteFunc(slices.Clone(f.Sets), func(set v1alpha1.Set) bool {
 		return f.Deployment != nil && set.GetSetSpec().GetPresence() == component.PresenceArchived
 	})
 }
 
-// Inspection returns the options with which package live looks at the objects of a set.
-func (f *Found) Inspection(c cluster.Client, set v1alpha1.Set) (live.Options, error) {
+// Inspection returns the options with which package live looks at the objects of a set. The probes of the set judge
+// these, and the usual rules judge the objects that they own.
+func (f *ObjectSets) Inspection(c cluster.Client, set v1alpha1.Set) (live.Options, error) {
 	items, err := itemsOf(c, set)
 	if err != nil {
 		return live.Options{}, err
@@ -107,30 +112,47 @@ func (f *Found) Inspection(c cluster.Client, set v1alpha1.Set) (live.Options, er
 	others := status.NewAnalyzer(name, status.Options{})
 	all := judges.New(name, others)
 	if probes, err := set.GetSetSpec().GetJudge(); err == nil {
-		all.Assign("", newJudge(probes, others, items))
+		declared := map[types.ObjectID]bool{}
+		for _, item := range items {
+			declared[types.IDOf(item)] = true
+		}
+		all.Assign("", objectJudge{probes: probes, others: others, declared: declared})
 	} // Otherwise, the status of the set says what is wrong with its probes.
 	return live.Options{Client: c, Items: items, Judges: all}, nil
 }
 
+// objectJudge judges the objects of a set by its probes, and the objects that these own by the usual rules.
+type objectJudge struct {
+	probes, others status.Judge
+	declared       map[types.ObjectID]bool
+}
+
+var _ status.MetadataJudge = objectJudge{}
+
+// Judge implements status.Judge.
+func (j objectJudge) Judge(object *unstructured.Unstructured) status.Result {
+	if j.declared[types.IDOf(object)] {
+		return j.probes.Judge(object)
+	}
+	return j.others.Judge(object)
+}
+
+// Rules implements status.Judge.
+func (j objectJudge) Rules() string { return j.probes.Rules() + "\n" + j.others.Rules() }
+
+// JudgesMetadata implements status.MetadataJudge: the content of ConfigMaps and the like is read if a probe may look at
+// it.
+func (j objectJudge) JudgesMetadata(kind schema.GroupKind) bool {
+	metadata, ok := j.probes.(status.MetadataJudge)
+	return ok && metadata.JudgesMetadata(kind)
+}
+
 // reconcilerName is the prefix of the marks on objects, and the field manager.
-func (f *Found) reconcilerName() string {
+func (f *ObjectSets) reconcilerName() string {
 	if f.Target.kind.namespaced {
 		return objectset.ObjectSetReconcilerName
 	}
 	return objectset.ClusterObjectSetReconcilerName
-}
-
-// manifestOf returns an object that a set declares, with its namespace.
-func manifestOf(c cluster.Client, set v1alpha1.Set, declared v1alpha1.Object) (*unstructured.Unstructured, error) {
-	object := &unstructured.Unstructured{}
-	if err := object.UnmarshalJSON(declared.Object.Raw); err != nil {
-		return nil, fmt.Errorf("reading a manifest: %w", err)
-	}
-	dropServerFields(object)
-	if namespaced, err := c.IsObjectNamespaced(object); err == nil && namespaced && object.GetNamespace() == "" {
-		object.SetNamespace(set.GetNamespace())
-	}
-	return object, nil
 }
 
 // itemsOf returns the objects that a set declares.
@@ -138,9 +160,12 @@ func itemsOf(c cluster.Client, set v1alpha1.Set) ([]*inventory.Item, error) {
 	var items []*inventory.Item
 	for i, phase := range set.GetSetSpec().Phases {
 		for _, declared := range phase.Objects {
-			object, err := manifestOf(c, set, declared)
-			if err != nil {
-				return nil, fmt.Errorf("phase %q: %w", phase.Name, err)
+			object := &unstructured.Unstructured{}
+			if err := object.UnmarshalJSON(declared.Object.Raw); err != nil {
+				return nil, fmt.Errorf("phase %q: reading a manifest: %w", phase.Name, err)
+			}
+			if namespaced, err := c.IsObjectNamespaced(object); err == nil && namespaced && object.GetNamespace() == "" {
+				object.SetNamespace(set.GetNamespace())
 			}
 			kind := object.GroupVersionKind()
 			item := &inventory.Item{ApplyOrder: i, Phase: inventory.PhaseReady}
@@ -150,4 +175,34 @@ func itemsOf(c cluster.Client, set v1alpha1.Set) ([]*inventory.Item, error) {
 		}
 	}
 	return items, nil
+}
+
+// Tree returns the objects of a set, and what they own. Those that belong to another owner, because they were handed
+// over or never adopted, have the status Stolen, and nothing below them. An archived set has no objects.
+func (f *ObjectSets) Tree(ctx context.Context, c cluster.Client, set v1alpha1.Set) (*live.Report, error) {
+	if set.GetSetSpec().GetPresence() == component.PresenceArchived {
+		return &live.Report{}, nil
+	}
+	options, err := f.Inspection(c, set)
+	if err != nil {
+		return nil, err
+	}
+	report, err := live.Tree(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	for _, node := range report.Nodes {
+		if node.Live == nil {
+			continue
+		}
+		_, owner, _ := strings.Cut(node.Live.GetAnnotations()[f.reconcilerName()+"/"+types.AnnotationKeySuffixOwnerId], "/")
+		if owner == strings.TrimPrefix(client.ObjectKeyFromObject(set).String(), "/") {
+			continue
+		}
+		node.Status, node.Message, node.Children, node.Why = display.StatusStolen, "has no owner, and was not adopted", nil, nil
+		if owner != "" {
+			node.Message = "belongs to " + owner
+		}
+	}
+	return report, nil
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package objectsets
+package views
 
 import (
 	"fmt"
@@ -28,22 +28,22 @@ var kinds = []kind{
 	{name: "ClusterObjectSet", plural: "clusterobjectsets", short: "coset"},
 }
 
-// Target names a set or a deployment.
-type Target struct {
+// ObjectTarget names a set or a deployment.
+type ObjectTarget struct {
 	kind kind
 	// Namespace is empty for what is cluster-scoped.
 	Namespace, Name string
 }
 
-// ParseTarget reads TYPE/NAME. The type is a kind, its plural, or its short name, in any case, and may have the group
+// ParseObjectTarget reads TYPE/NAME. The type is a kind, its plural, or its short name, in any case, and may have the group
 // after a dot.
-func ParseTarget(text, namespace string) (Target, error) {
+func ParseObjectTarget(text, namespace string) (ObjectTarget, error) {
 	typeName, name, ok := strings.Cut(text, "/")
 	typeName = strings.TrimSuffix(typeName, "."+v1alpha1.GroupVersion.Group)
 	var allowed []string
 	for _, k := range kinds {
 		if ok && name != "" && slices.ContainsFunc([]string{k.name, k.plural, k.short}, func(known string) bool { return strings.EqualFold(known, typeName) }) {
-			target := Target{kind: k, Name: name}
+			target := ObjectTarget{kind: k, Name: name}
 			if k.namespaced {
 				target.Namespace = namespace
 			}
@@ -51,26 +51,18 @@ func ParseTarget(text, namespace string) (Target, error) {
 		}
 		allowed = append(allowed, strings.ToLower(k.name)+" ("+k.short+")")
 	}
-	return Target{}, fmt.Errorf("%q is not TYPE/NAME; types are: %s", text, strings.Join(allowed, ", "))
+	return ObjectTarget{}, fmt.Errorf("%q is not TYPE/NAME; types are: %s", text, strings.Join(allowed, ", "))
 }
 
 // IsDeployment reports whether it is a deployment.
-func (t Target) IsDeployment() bool { return t.kind.sets != "" }
+func (t ObjectTarget) IsDeployment() bool { return t.kind.sets != "" }
 
 // String returns the kind, the namespace if there is one, and the name.
-func (t Target) String() string {
+func (t ObjectTarget) String() string {
 	if t.Namespace == "" {
 		return t.kind.name + " " + t.Name
 	}
 	return t.kind.name + " " + t.Namespace + "/" + t.Name
-}
-
-// Argument names the target as commands take it.
-func (t Target) Argument() string {
-	if t.Namespace == "" {
-		return t.kind.name + "/" + t.Name
-	}
-	return t.kind.name + "/" + t.Name + " -n " + t.Namespace
 }
 
 func kindOf(name string) kind {
