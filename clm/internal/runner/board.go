@@ -28,18 +28,26 @@ type Board struct {
 
 	mu      sync.Mutex
 	state   display.Progress
-	index   map[display.Key]int    // of the dependents
-	absent  map[display.Key]bool   // did not exist when the operation began
-	adopted map[display.Key]bool   // existed, and had another owner or none
-	deeds   map[display.Key]string // what the plan calls the write of an object that is more than an update
-	failed  map[display.Key]bool   // what the engine has said of them last
-	waits   map[display.Key]string
-	reasons map[display.Key]string // why they are not ready, as far as others say that
+	records map[display.Key]*record
+	listed  []*record // the dependents, by wave
 	notes   map[string]bool
 	shown   time.Time
 	// deletes means that the dependents are deleted, and done that nothing is left to be done.
 	deletes, done bool
 	pending       *time.Timer // that shows what was not shown yet; nil if there is nothing
+}
+
+// A record is what a board knows of an object, which is a dependent or just part of a plan.
+type record struct {
+	display.Dependent
+
+	listed  bool   // is one of the dependents
+	absent  bool   // did not exist when the operation began
+	adopted bool   // existed, and had another owner or none
+	deed    string // what the plan calls the write of an object that is more than an update
+	failed  bool   // what the engine has said of it last
+	wait    string // what the engine waits for
+	reason  string // why it is not ready, as far as others say that
 }
 
 // showInterval is the least time between two updates while objects change one after the other. The cost of an update
@@ -58,11 +66,15 @@ func NewQuietBoard(c *connection.Connection, operation string) *Board {
 }
 
 func newBoard(printer display.Printer, clock clock.PassiveClock, state display.Progress) *Board {
-	return &Board{
-		printer: printer, clock: clock, state: state, index: map[display.Key]int{}, absent: map[display.Key]bool{}, adopted: map[display.Key]bool{},
-		deeds: map[display.Key]string{},
-		notes: map[string]bool{}, waits: map[display.Key]string{},
+	return &Board{printer: printer, clock: clock, state: state, records: map[display.Key]*record{}, notes: map[string]bool{}}
+}
+
+// record returns what the board knows of an object.
+func (b *Board) record(key display.Key) *record {
+	if b.records[key] == nil {
+		b.records[key] = &record{}
 	}
+	return b.records[key]
 }
 
 // Say shows what the operation as a whole is about.
@@ -83,89 +95,72 @@ func (b *Board) trouble(err error) {
 
 // Expect adds the dependents of an inventory in an operation that applies them.
 func (b *Board) Expect(inventory []*reconciler.InventoryItem) {
-	b.expect(inventory, func(item *reconciler.InventoryItem) int { return item.ApplyOrder })
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, item := range inventory {
+		b.add(item, item.ApplyOrder, item.Phase, item.Status)
+	}
+	display.Sort(b.listed)
 }
 
 // ExpectDeletion adds the dependents of an inventory in an operation that deletes them.
 func (b *Board) ExpectDeletion(inventory []*reconciler.InventoryItem) {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.deletes = true
-	b.mu.Unlock()
-	b.expect(inventory, func(item *reconciler.InventoryItem) int { return item.DeleteOrder })
-}
-
-// expect adds the dependents of an inventory. The function returns the wave of each.
-func (b *Board) expect(inventory []*reconciler.InventoryItem, wave func(item *reconciler.InventoryItem) int) {
-	list := make([]display.Dependent, len(inventory))
-	for i, item := range inventory {
-		list[i] = display.Dependent{Object: display.ObjectOf(item), Wave: wave(item), Phase: item.Phase, Status: item.Status}
+	for _, item := range inventory {
+		b.add(item, item.DeleteOrder, item.Phase, item.Status)
 	}
-	b.add(list)
+	display.Sort(b.listed)
 }
 
 // ExpectChanges adds the objects of a plan that are wanted.
 func (b *Board) ExpectChanges(changes []reconciler.Change) {
-	var list []display.Dependent
-	b.mu.Lock()
-	for _, change := range changes {
-		key := display.KeyOf(change.Object)
-		b.absent[key] = change.Verb == reconciler.VerbCreated || change.Verb == reconciler.VerbRestored
-		b.adopted[key] = change.Verb == reconciler.VerbAdopted
-		switch {
-		case change.Repeats && len(change.Notes) == 0:
-			b.deeds[key] = "run again"
-		case change.Recreate:
-			b.deeds[key] = "recreated"
-		}
-	}
-	b.mu.Unlock()
-	for _, change := range changes {
-		if change.Digest != "" {
-			list = append(list, display.Dependent{Object: display.ObjectOf(change.Object), Wave: change.Wave})
-		}
-	}
-	b.add(list)
-}
-
-// add adds the dependents that the board does not have yet, and sorts all of them by wave.
-func (b *Board) add(list []display.Dependent) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	more := false
-	for _, d := range list {
-		if _, known := b.index[d.Key()]; known {
-			continue
+	for _, change := range changes {
+		r := b.record(display.KeyOf(change.Object))
+		r.absent = change.Verb == reconciler.VerbCreated || change.Verb == reconciler.VerbRestored
+		r.adopted = change.Verb == reconciler.VerbAdopted
+		switch {
+		case change.Repeats && len(change.Notes) == 0:
+			r.deed = "run again"
+		case change.Recreate:
+			r.deed = "recreated"
 		}
-		d.Since, d.State = b.clock.Now(), display.StateInOperation(d, b.failed[d.Key()])
-		b.index[d.Key()] = -1
-		b.state.Objects = append(b.state.Objects, d)
-		more = true
+		if change.Digest != "" {
+			b.add(change.Object, change.Wave, "", "")
+		}
 	}
-	if !more {
+	display.Sort(b.listed)
+}
+
+// add lists a dependent, unless it is listed already.
+func (b *Board) add(object types.ObjectKey, wave int, phase reconciler.Phase, found status.Status) {
+	r := b.record(display.KeyOf(object))
+	if r.listed {
 		return
 	}
-	display.Sort(b.state.Objects)
-	for i, d := range b.state.Objects {
-		b.index[d.Key()] = i
-	}
+	r.listed = true
+	r.Dependent = display.Dependent{Object: display.ObjectOf(object), Wave: wave, Phase: phase, Status: found, Since: b.clock.Now()}
+	r.State = display.StateInOperation(r.Dependent, r.failed)
+	b.listed = append(b.listed, r)
 }
 
 // change applies a change to a dependent, decides on its state, and notes the time.
-func (b *Board) change(key display.Key, change func(d *display.Dependent)) {
-	at, known := b.index[key]
-	if !known {
+func (b *Board) change(r *record, change func()) {
+	if !r.listed {
 		return
 	}
-	d := &b.state.Objects[at]
-	before := *d
-	change(d)
-	d.State = display.StateInOperation(*d, b.failed[key])
-	if (b.deletes || b.done) && d.State == display.StatePending && d.Phase == "" {
+	before := r.Dependent
+	change()
+	r.State = display.StateInOperation(r.Dependent, r.failed)
+	if (b.deletes || b.done) && r.State == display.StatePending && r.Phase == "" {
 		// It did not exist, such as an object that only the last revision wanted, which had failed before.
-		d.State = display.StateGone
+		r.State = display.StateGone
 	}
-	if d.Phase != before.Phase || d.Status != before.Status || d.Verb != before.Verb {
-		d.Since = b.clock.Now()
+	if r.Phase != before.Phase || r.Status != before.Status || r.Verb != before.Verb {
+		r.Since = b.clock.Now()
 	}
 }
 
@@ -173,23 +168,25 @@ func (b *Board) change(key display.Key, change func(d *display.Dependent)) {
 func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.change(display.KeyOf(key), func(d *display.Dependent) {
-		b.waits[d.Key()] = message
+	r := b.record(display.KeyOf(key))
+	b.change(r, func() {
+		r.wait = message
 		if found == status.CurrentStatus {
-			delete(b.waits, d.Key())
-			delete(b.reasons, d.Key())
+			r.wait, r.reason = "", ""
 		}
-		d.Status, d.Message = found, b.message(d.Key())
+		r.Status, r.Message = found, r.message()
+		isFirst := r.Phase == reconciler.PhaseScheduledForApplication || r.Phase == ""
+		if isFirst && !b.deletes && strings.HasPrefix(b.state.Phase, waiting) {
+			// The operation does not only wait any more.
+			b.state.Writing = true
+		}
 		switch {
 		case found == status.CurrentStatus:
-			b.wrote(d)
-			d.Phase = reconciler.PhaseReady
-		case d.Phase == reconciler.PhaseScheduledForApplication || d.Phase == "":
-			b.wrote(d)
-			d.Phase = reconciler.PhaseUpdating
-			if b.absent[d.Key()] {
-				d.Phase = reconciler.PhaseCreating
-			}
+			r.Phase = reconciler.PhaseReady
+		case isFirst && r.absent:
+			r.Phase = reconciler.PhaseCreating
+		case isFirst:
+			r.Phase = reconciler.PhaseUpdating
 		}
 	})
 	if b.pending != nil {
@@ -208,25 +205,18 @@ func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 	})
 }
 
-// wrote notes that the operation does not wait any more if the dependent was not written before.
-func (b *Board) wrote(d *display.Dependent) {
-	isFirst := d.Phase == reconciler.PhaseScheduledForApplication || d.Phase == ""
-	b.state.Writing = b.state.Writing || isFirst && !b.deletes && strings.HasPrefix(b.state.Phase, waiting)
-}
-
 // explained takes into account why dependents are not ready. Those that are not mentioned have no reason, or none that
 // is known.
 func (b *Board) explained(reasons map[display.Key]string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.reasons = reasons
 	changed := false
-	for key := range b.waits {
-		b.change(key, func(d *display.Dependent) {
-			message := b.message(key)
-			changed = changed || d.Message != message
-			d.Message = message
-		})
+	for _, r := range b.listed {
+		if r.reason = reasons[r.Key()]; r.wait != "" {
+			message := r.message()
+			changed = changed || r.Message != message
+			b.change(r, func() { r.Message = message })
+		}
 	}
 	if changed {
 		b.show()
@@ -234,12 +224,11 @@ func (b *Board) explained(reasons map[display.Key]string) {
 }
 
 // message says why a dependent is not ready; empty if it is.
-func (b *Board) message(key display.Key) string {
-	wait, reason := b.waits[key], b.reasons[key]
-	if wait == "" || reason == "" {
-		return wait
+func (r *record) message() string {
+	if r.wait == "" || r.reason == "" {
+		return r.wait
 	}
-	return wait + "; " + reason
+	return r.wait + "; " + r.reason
 }
 
 // Took takes the result of a call of the engine into account. The error, if any, is one that will be retried. An empty
@@ -269,51 +258,46 @@ func (b *Board) Took(result reconciler.Result, err error, phase string) {
 			b.notes[fmt.Sprintf("%s: is %s: %s", display.Text(dependent.Object), strings.ToLower(string(dependent.Grade)), dependent.Message)] = true
 		}
 	}
-	b.waits = releases.Messages(slices.Concat(result.Waits, result.Aftermath.Waits))
-	maps.DeleteFunc(b.reasons, func(key display.Key, _ string) bool { return b.waits[key] == "" })
-	b.failed = map[display.Key]bool{}
-	for key, message := range releases.Messages(slices.Concat(result.Failures, result.Aftermath.Failures)) {
-		b.failed[key] = message != ""
-	}
-	for key := range b.index {
-		b.change(key, func(d *display.Dependent) {
-			d.Message, d.Phase, d.Status = b.message(key), "", ""
+	waits := releases.Messages(slices.Concat(result.Waits, result.Aftermath.Waits))
+	failures := releases.Messages(slices.Concat(result.Failures, result.Aftermath.Failures))
+	for key, r := range b.records {
+		r.wait, r.failed = waits[key], failures[key] != ""
+		if r.wait == "" {
+			r.reason = ""
+		}
+		b.change(r, func() {
+			r.Message, r.Phase, r.Status = r.message(), "", ""
 			if item := left[key]; item != nil {
-				d.Phase, d.Status = item.Phase, item.Status
+				r.Phase, r.Status = item.Phase, item.Status
 			}
 		})
 	}
 	for _, action := range result.Actions {
 		for _, object := range action.Objects {
-			b.change(display.KeyOf(object), func(d *display.Dependent) { d.Verb, d.Deed = b.told(*d, action.Verb), b.deed(*d, action.Verb) })
+			r := b.record(display.KeyOf(object))
+			b.change(r, func() { r.act(action.Verb) })
 		}
 	}
 	b.show()
 }
 
-// told returns what is told of an object to which the operation does something. That it was updated after it was
-// created or adopted is not worth telling. Nor is it if another client has changed the object between the two requests
-// of its adoption: then the engine says only that the object was updated.
-func (b *Board) told(d display.Dependent, now reconciler.Verb) reconciler.Verb {
+// act notes what the operation has done to the object. That it was updated after it was created or adopted is not worth
+// telling. Nor is it if another client has changed the object between the two requests of its adoption: then the engine
+// says only that the object was updated.
+func (r *record) act(verb reconciler.Verb) {
+	r.Deed = ""
+	if verb == reconciler.VerbUpdated || verb == reconciler.VerbCreated || verb == reconciler.VerbRestored {
+		r.Deed = r.deed
+	}
 	switch {
-	case now != reconciler.VerbUpdated:
-		return now
-	case d.Verb == reconciler.VerbCreated || d.Verb == reconciler.VerbAdopted:
-		return d.Verb
-	case d.Verb == "" && b.adopted[d.Key()]:
-		return reconciler.VerbAdopted
+	case verb != reconciler.VerbUpdated:
+		r.Verb = verb
+	case r.Verb == reconciler.VerbCreated || r.Verb == reconciler.VerbAdopted:
+	case r.Verb == "" && r.adopted:
+		r.Verb = reconciler.VerbAdopted
 	default:
-		return now
+		r.Verb = verb
 	}
-}
-
-// deed is what is told instead of a verb: the plan says of hooks that they run again, and of others that they are
-// recreated.
-func (b *Board) deed(d display.Dependent, now reconciler.Verb) string {
-	if now == reconciler.VerbUpdated || now == reconciler.VerbCreated || now == reconciler.VerbRestored {
-		return b.deeds[d.Key()]
-	}
-	return ""
 }
 
 // Finish shows how the operation ended. The board shows nothing afterwards. If the operation ended because another plan
@@ -341,6 +325,8 @@ func (b *Board) show() {
 	}
 	b.shown = b.clock.Now()
 	state := b.state
-	state.Objects = slices.Clone(state.Objects)
+	for _, r := range b.listed {
+		state.Objects = append(state.Objects, r.Dependent)
+	}
 	b.printer.Update(state)
 }
