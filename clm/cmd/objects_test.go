@@ -180,7 +180,7 @@ spec:
 	})
 	const broken = `Deployment PLACE/web: .status.updatedReplicas is 1, and .status.replicas is 2`
 	p.objects([]string{"objects", "status", "odeploy/web"}, exitNotReady, "ObjectDeployment PLACE/web\n", "Available:    False, ObjectSetUnavailable\n", `Set web-2: Phase "deploy": `+broken,
-		"2         web-2  Active  False      -          2", "to broken\n", "deploy    1        1        0          0", "cannot be scheduled",
+		"2         web-2  Active    False      -          2", "to broken\n", "deploy    1        1        0          0", "cannot be scheduled",
 		"REVISION  SET    STATE", "1         web-1  Archived  -          True       2")
 	p.objects([]string{"objects", "tree", "ObjectDeployment/web"}, 0, "set web-2, revision 2, Active\n", "ConfigMap PLACE/settings  Current", "└─ ReplicaSet web-", "   └─ Pod web-")
 	p.objects([]string{"objects", "events", "odeploy/web", "--types", "Warning"}, 0, "FailedScheduling")
