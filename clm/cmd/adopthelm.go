@@ -48,17 +48,9 @@ func runAdoptFromHelm(ctx context.Context, e *environment, o adoptOptions, name 
 	if err := o.check(); err != nil {
 		return err
 	}
-	namespace, err := e.kube.namespace()
-	if err != nil {
-		return err
-	}
-	s, err := e.open(ctx, o.events())
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	request := operation.HelmAdoptionRequest{Namespace: namespace, Name: name, Policies: defaultPolicies()}
-	return e.again(s, attempts, func() error { return o.adopt(ctx, e, s, request) })
+	return e.repeat(ctx, o.events(), func(s *connection.Connection, namespace string) error {
+		return o.adopt(ctx, e, s, operation.HelmAdoptionRequest{Namespace: namespace, Name: name, Policies: defaultPolicies()})
+	})
 }
 
 // defaultPolicies are the policies of clm apply without flags, so that applying the same chart afterwards makes no

@@ -92,30 +92,19 @@ func (c *choice) Set(value string) error {
 	return fmt.Errorf("%q is not one of %s", value, strings.Join(c.allowed, ", "))
 }
 
-// noWait is the flag --no-wait.
-type noWait struct{ options *operation.Options }
-
-func (n *noWait) String() string {
-	if n.options == nil {
-		return ""
-	}
-	return string(n.options.Wait)
-}
-
-// Type makes help texts show the flag without a value, like any flag that needs none.
-func (n *noWait) Type() string { return "bool" }
-
-func (n *noWait) Set(value string) error {
-	switch wait := operation.Wait(value); {
-	case wait == operation.WaitWritten || wait == operation.WaitWave || wait == operation.WaitNothing:
-		n.options.Wait = wait
+// noWait is the value of the flag --no-wait.
+func noWait(wait *operation.Wait) pflag.Value {
+	return flagValue{kind: "bool", text: func() string { return string(*wait) }, set: func(text string) error {
+		switch value := operation.Wait(text); {
+		case value == operation.WaitWritten || value == operation.WaitWave || value == operation.WaitNothing:
+			*wait = value
+		case text == "false":
+			*wait = operation.WaitReady
+		default:
+			return fmt.Errorf("%q is not one of true, false, wave, all", text)
+		}
 		return nil
-	case value == "false":
-		n.options.Wait = operation.WaitReady
-		return nil
-	default:
-		return fmt.Errorf("%q is not one of true, false, wave, all", value)
-	}
+	}}
 }
 
 // maxDeletions bounds how many objects an operation may delete. The zero value allows to delete all but one.

@@ -41,7 +41,7 @@ type changeOptions struct {
 
 func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
 	addCourseFlags(flags, o)
-	flags.VarPF(&noWait{options: &o.Options}, "no-wait", "", "do not wait until the last wave is ready (clm wait can do that later); --no-wait=wave stops "+
+	flags.VarPF(noWait(&o.Wait), "no-wait", "", "do not wait until the last wave is ready (clm wait can do that later); --no-wait=wave stops "+
 		"at the first wave that is not ready, --no-wait=all applies all waves at once; redundant objects are kept until the next apply if not all others are ready").NoOptDefVal = "true"
 	addDeletionFlags(flags, &o.maxDeletions, &o.approved)
 }

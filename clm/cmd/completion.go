@@ -49,7 +49,6 @@ var flagCompleters = map[string]completer{
 	"revision":       completeRevisions,
 	"state":          completeTexts(stateNames()...),
 	"types":          completeTexts(eventTypes...),
-	"color":          completeTexts(string(display.ColorAuto), string(display.ColorAlways), string(display.ColorNever)),
 	"from":           completeReleases,
 	"to":             completeReleases,
 }

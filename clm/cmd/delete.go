@@ -80,17 +80,14 @@ func runDelete(ctx context.Context, e *environment, o deleteOptions) error {
 	if events && o.dryRun.isSet() {
 		return errDryRunEvents
 	}
-	s, namespace, err := e.connect(ctx, events)
-	if err != nil {
+	return e.repeat(ctx, events, func(s *connection.Connection, namespace string) error {
+		o.Namespace = namespace
+		err := o.attempt(ctx, e, s)
+		if o.ignoreMissing && errors.Is(err, releases.ErrNotFound) {
+			return o.ignore(ctx, e, s, err)
+		}
 		return err
-	}
-	o.Namespace = namespace
-	defer s.Close()
-	err = e.again(s, attempts, func() error { return o.attempt(ctx, e, s) })
-	if o.ignoreMissing && errors.Is(err, releases.ErrNotFound) {
-		return o.ignore(ctx, e, s, err)
-	}
-	return err
+	})
 }
 
 // ignore drops the error about a release that does not exist, unless there are parts of its record: then it existed,

@@ -111,7 +111,7 @@ func (o *doctorOptions) print(e *environment, diagnosis *doctor.Diagnosis) error
 }
 
 func writeDiagnosis(e *environment, out io.Writer, diagnosis *doctor.Diagnosis) error {
-	style := e.color.Style(out)
+	style := e.style(out)
 	release := ""
 	for _, finding := range diagnosis.Findings {
 		if finding.Release != release {

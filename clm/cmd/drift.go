@@ -50,7 +50,9 @@ and lines with + are restored. ` + askingHelp,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.name = args[0]
-			return runDrift(command.Context(), e, o)
+			return e.repeat(command.Context(), false, func(s *connection.Connection, namespace string) error {
+				return o.attempt(command.Context(), e, s, namespace)
+			})
 		},
 	}
 	o.output = newOutput(command)
@@ -61,15 +63,6 @@ and lines with + are restored. ` + askingHelp,
 	flags.BoolVarP(&o.yes, "yes", "y", false, "with --correct, do not ask for confirmation")
 	flags.BoolVar(&o.exitCode, "exit-code", false, "exit with code 2 if an object has drifted and was not corrected")
 	return command
-}
-
-func runDrift(ctx context.Context, e *environment, o driftOptions) error {
-	s, namespace, err := e.connect(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	return e.again(s, attempts, func() error { return o.attempt(ctx, e, s, namespace) })
 }
 
 func (o *driftOptions) attempt(ctx context.Context, e *environment, s *connection.Connection, namespace string) error {

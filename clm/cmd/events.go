@@ -131,7 +131,7 @@ func (o eventOptions) wants(event live.Event) bool {
 
 // follow prints events as they come.
 func (o eventOptions) follow(ctx context.Context, e *environment, options live.Options) error {
-	style := e.color.Style(e.out)
+	style := e.style(e.out)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	err := live.WatchEvents(ctx, options, live.EventSink{

@@ -23,7 +23,7 @@ func (e *environment) explain(ctx context.Context, s *connection.Connection, rel
 	if report == nil {
 		return
 	}
-	options := display.WriteOptions{Color: bool(e.color.Style(e.err)), Width: display.Limit(e.err), Namespace: release.Namespace, Why: true, Flat: true}
+	options := display.WriteOptions{Color: bool(e.style(e.err)), Width: display.Limit(e.err), Namespace: release.Namespace, Why: true, Flat: true}
 	_ = display.Write(e.err, report.Nodes, options)
 	for _, note := range report.Notes {
 		fmt.Fprintln(e.err, display.Clean(fmt.Sprint(note)))

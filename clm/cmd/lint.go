@@ -163,7 +163,7 @@ func (o *lintOptions) report(e *environment, findings []operation.Finding, failu
 
 func (o *lintOptions) print(e *environment, findings []operation.Finding) error {
 	if o.output.value == "" {
-		style := e.color.Style(e.out)
+		style := e.style(e.out)
 		for _, finding := range findings {
 			label := string(finding.Severity)
 			switch finding.Severity {

@@ -73,7 +73,7 @@ func runLogs(ctx context.Context, e *environment, o logOptions) error {
 		return err
 	}
 	o.Select = chosen.Has
-	o.Color = bool(e.color.Style(e.out))
+	o.Color = bool(e.style(e.out))
 	o.Problem = func(text string) { fmt.Fprintln(e.err, display.Clean(text)) }
 	err = live.Logs(ctx, o.LogOptions, e.out)
 	if o.Follow {

@@ -69,21 +69,13 @@ func runMove(ctx context.Context, e *environment, o moveOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	namespace, err := e.kube.namespace()
-	if err != nil {
-		return err
-	}
-	request := operation.MoveRequest{
-		From:    types.NamespacedName{Namespace: cmp.Or(o.fromNamespace, namespace), Name: o.from},
-		To:      types.NamespacedName{Namespace: cmp.Or(o.toNamespace, namespace), Name: o.to},
-		Objects: o.objects,
-	}
-	s, err := e.open(ctx, o.events())
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	return e.again(s, attempts, func() error { return o.attempt(ctx, e, s, request) })
+	return e.repeat(ctx, o.events(), func(s *connection.Connection, namespace string) error {
+		return o.attempt(ctx, e, s, operation.MoveRequest{
+			From:    types.NamespacedName{Namespace: cmp.Or(o.fromNamespace, namespace), Name: o.from},
+			To:      types.NamespacedName{Namespace: cmp.Or(o.toNamespace, namespace), Name: o.to},
+			Objects: o.objects,
+		})
+	})
 }
 
 func (o *moveOptions) attempt(ctx context.Context, e *environment, s *connection.Connection, request operation.MoveRequest) error {

@@ -6,6 +6,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"io"
 	"os/signal"
 	"sync"
 	"syscall"
@@ -23,7 +24,7 @@ type environment struct {
 	streams
 
 	kube  *kube
-	color display.Color
+	color choice
 	// dialog opens the terminal for questions; nil if there is none.
 	dialog func() (*display.Dialog, error)
 }
@@ -31,6 +32,11 @@ type environment struct {
 // patience is how long a command may be silent on a terminal while it makes a plan; 0 means any time. Only tests change
 // it.
 var patience = time.Second
+
+// style returns the style of output to a writer.
+func (e *environment) style(out io.Writer) display.Style {
+	return display.Color(e.color.value).Style(out)
+}
 
 // announce says on a terminal what a command does if that takes long. Nothing is said once the function that it returns
 // has returned.
@@ -78,7 +84,7 @@ func exitCode(err error) int {
 // printer shows an operation: on standard error for people, and as events on standard output for programs if events is
 // set.
 func (e environment) printer(events bool) display.Printer {
-	options := display.PrinterOptions{Out: e.err, Color: e.color}
+	options := display.PrinterOptions{Out: e.err, Color: display.Color(e.color.value)}
 	if events {
 		options.Out, options.Mode = e.out, display.ModeJSON
 	} else if e.kube.verbosity > 0 {
@@ -124,6 +130,16 @@ func (e *environment) again(s *connection.Connection, limit int, attempt func() 
 			return &exitError{code: exitCode(err)}
 		}
 	}
+}
+
+// repeat connects, and makes an attempt, again if another client has changed the release after the plan was made.
+func (e *environment) repeat(ctx context.Context, events bool, attempt func(s *connection.Connection, namespace string) error) error {
+	s, namespace, err := e.connect(ctx, events)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return e.again(s, attempts, func() error { return attempt(s, namespace) })
 }
 
 // connect opens a connection, and returns the namespace of the command line.

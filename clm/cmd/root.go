@@ -118,7 +118,8 @@ installed in the cluster.`,
 	command.Version = buildInfo().String()
 	command.SetVersionTemplate("{{.Version}}")
 	e.kube = newKube(command.PersistentFlags(), e.err)
-	command.PersistentFlags().Var(&e.color, "color", "when to color output: auto, always or never")
+	e.color = choice{value: string(display.ColorAuto), allowed: []string{string(display.ColorAuto), string(display.ColorAlways), string(display.ColorNever)}}
+	command.PersistentFlags().Var(&e.color, "color", "when to color output")
 	command.AddGroup(&cobra.Group{ID: groupChange, Title: "Change releases:"}, &cobra.Group{ID: groupLook, Title: "Inspect releases:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, added := range commands {

@@ -54,7 +54,7 @@ func shownChanges(p *operation.Plan, whole bool, names *display.Names) []display
 
 // options returns how differences are shown on a writer.
 func (d diffFlags) options(e *environment, out io.Writer) display.DiffOptions {
-	return display.DiffOptions{Style: e.color.Style(out), Context: &d.context, ShowSecrets: d.secrets, Limit: display.Limit(out)}
+	return display.DiffOptions{Style: e.style(out), Context: &d.context, ShowSecrets: d.secrets, Limit: display.Limit(out)}
 }
 
 // namesOfChanges returns the names of the objects of a plan.

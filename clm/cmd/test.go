@@ -47,7 +47,10 @@ passed.`,
 					return err
 				}
 			}
-			return runTest(command.Context(), e, o)
+			return e.repeat(command.Context(), false, func(s *connection.Connection, namespace string) error {
+				o.Namespace = namespace
+				return o.attempt(command.Context(), e, s)
+			})
 		},
 	}
 	flags := command.Flags()
@@ -68,16 +71,6 @@ func (o *testOptions) addFilter(filter string) error {
 		return nil
 	}
 	return fmt.Errorf("--filter: %q is neither name=NAME nor !name=NAME", filter)
-}
-
-func runTest(ctx context.Context, e *environment, o testOptions) error {
-	s, namespace, err := e.connect(ctx, false)
-	if err != nil {
-		return err
-	}
-	o.Namespace = namespace
-	defer s.Close()
-	return e.again(s, attempts, func() error { return o.attempt(ctx, e, s) })
 }
 
 func (o *testOptions) attempt(ctx context.Context, e *environment, s *connection.Connection) error {

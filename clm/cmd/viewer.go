@@ -53,7 +53,7 @@ type viewer struct {
 }
 
 func newViewer(e *environment, printed output, watch bool) *viewer {
-	v := &viewer{environment: e, output: printed, style: e.color.Style(e.out), notes: map[display.Note]bool{}, stop: make(chan struct{})}
+	v := &viewer{environment: e, output: printed, style: e.style(e.out), notes: map[display.Note]bool{}, stop: make(chan struct{})}
 	if watch && printed.forPeople() && display.IsAttended(e.out) {
 		v.live = display.NewScreen(e.out)
 		v.over.Go(v.tick)

@@ -51,5 +51,5 @@ func runWait(ctx context.Context, e *environment, o waitOptions) error {
 		return err
 	}
 	defer s.Close()
-	return shown(views.Wait(ctx, s, views.WaitRequest{Namespace: namespace, Name: o.name, Goal: views.Goal(o.goal.value), Timeout: o.timeout}))
+	return shown(views.Wait(ctx, s, namespace, o.name, views.Goal(o.goal.value), o.timeout))
 }

@@ -4,7 +4,6 @@
 package display
 
 import (
-	"fmt"
 	"io"
 	"os"
 )
@@ -21,28 +20,6 @@ const (
 	// ColorNever means that output is not coloured.
 	ColorNever Color = "never"
 )
-
-// String returns the value as it is written on the command line.
-func (c *Color) String() string {
-	if *c == "" {
-		return string(ColorAuto)
-	}
-	return string(*c)
-}
-
-// Set fails if the value is not one of the constants.
-func (c *Color) Set(value string) error {
-	switch color := Color(value); color {
-	case ColorAuto, ColorAlways, ColorNever:
-		*c = color
-		return nil
-	default:
-		return fmt.Errorf("%q is not one of %s, %s, %s", value, ColorAuto, ColorAlways, ColorNever)
-	}
-}
-
-// Type is the name of the value in help texts.
-func (c *Color) Type() string { return "when" }
 
 // Style returns the style for output to that writer.
 func (c Color) Style(out io.Writer) Style {

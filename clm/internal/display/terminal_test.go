@@ -9,24 +9,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/display"
 )
 
-func TestColorFlag(t *testing.T) {
-	t.Parallel()
-	var color display.Color
-	if got := color.String(); got != "auto" {
-		t.Errorf("the default is %q", got)
-	}
-	if err := color.Set("always"); err != nil || color != display.ColorAlways {
-		t.Errorf("got %q, %v", color, err)
-	}
-	err := color.Set("sometimes")
-	if want := `"sometimes" is not one of auto, always, never`; err == nil || err.Error() != want {
-		t.Errorf("got %v, wanted %s", err, want)
-	}
-	if color != display.ColorAlways {
-		t.Errorf("a bad value has changed the flag to %q", color)
-	}
-}
-
 func TestText(t *testing.T) {
 	t.Parallel()
 	cases := []struct {

@@ -29,27 +29,17 @@ const (
 	GoalDeleted Goal = "deleted"
 )
 
-// WaitRequest says what to wait for.
-type WaitRequest struct {
-	// Namespace and Name of the release, which need not exist.
-	Namespace, Name string
-	// Goal is what to wait for. Required.
-	Goal Goal
-	// Timeout is how long to wait; zero means no limit.
-	Timeout time.Duration
-}
-
-// Wait waits for what other processes do with a release. The error is a NotReadyError after the timeout, and an
-// InterruptedError if the context has ended.
-func Wait(ctx context.Context, c *connection.Connection, request WaitRequest) error {
-	name := request.Namespace + "/" + request.Name
-	w := &waiting{goal: request.Goal, name: name, printer: c.Printer(), state: display.Progress{Operation: "wait", Release: name}}
-	ctx, stop := runner.Limited(ctx, request.Timeout)
+// Wait waits for what other processes do with a release, which need not exist; zero as the timeout means no limit. The
+// error is a NotReadyError after the timeout, and an InterruptedError if the context has ended.
+func Wait(ctx context.Context, c *connection.Connection, namespace, name string, goal Goal, timeout time.Duration) error {
+	full := namespace + "/" + name
+	w := &waiting{goal: goal, name: full, printer: c.Printer(), state: display.Progress{Operation: "wait", Release: full}}
+	ctx, stop := runner.Limited(ctx, timeout)
 	defer stop()
-	err := Follow(ctx, c, Following{Namespace: request.Namespace, Name: request.Name, Reasons: MainReasons, Show: w.show, Trouble: w.trouble})
+	err := Follow(ctx, c, Following{Namespace: namespace, Name: name, Reasons: MainReasons, Show: w.show, Trouble: w.trouble})
 	switch {
 	case errors.Is(err, runner.ErrTimeout):
-		err = &releases.NotReadyError{Timeout: request.Timeout, Waits: w.waits}
+		err = &releases.NotReadyError{Timeout: timeout, Waits: w.waits}
 	case err != nil && ctx.Err() != nil:
 		err = &releases.InterruptedError{Waits: w.waits}
 	}
