@@ -107,15 +107,11 @@ func (a *application) enter(ctx context.Context) error {
 		a.plan.Release.Inventory = inventory
 	}
 	var err error
-	switch {
-	case !a.plan.Release.Recorded():
-		a.plan.Release.Revisions = append(a.plan.Release.Revisions, a.plan.Revision)
-		err = a.plan.connection.Records().Create(ctx, a.plan.Release, a.plan.Content)
-	case a.plan.New:
+	if a.plan.New {
 		err = a.options.makeRoom(a.plan.Release, func(release *releases.Release) error {
 			return a.plan.connection.Records().AddRevision(ctx, release, a.plan.Revision, a.plan.Content)
 		})
-	default:
+	} else {
 		a.plan.Release.State, a.plan.Release.Message = releases.StateApplying, ""
 		if current := a.plan.Release.Current(); current.State != releases.RevisionReady {
 			current.State, current.CanceledBy, current.Failure = releases.RevisionApplying, "", ""

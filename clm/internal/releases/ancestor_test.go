@@ -87,8 +87,7 @@ metadata: {name: web, namespace: %s, labels: {clm.cs.sap.com/owner-id: %s}, anno
 	if !release.Ancestor || release.State != StateReady || fmt.Sprint(*release.Current()) != fmt.Sprint(want) {
 		t.Errorf("got %+v", release)
 	}
-	release.Revisions = append(release.Revisions, Revision{Description: "applied"})
-	w.must(w.store.Create(t.Context(), release, content(1, "a")))
+	w.must(w.store.AddRevision(t.Context(), release, Revision{Description: "applied"}, content(1, "a")))
 	if release.Ancestor || release.Current().Number != 4 || release.Revisions[0].State != RevisionSuperseded || !w.ancestorIsGone() {
 		t.Errorf("got %+v", release)
 	}
@@ -135,9 +134,8 @@ func TestDeathWhileTakingOver(t *testing.T) {
 		w := newWorld(t)
 		w.ancestorRecord()
 		release := w.get("demo")
-		release.Revisions = append(release.Revisions, Revision{})
 		clnt, left := dying(t, survived)
-		err := smallStore(clnt).Create(t.Context(), release, content(30, "a"))
+		err := smallStore(clnt).AddRevision(t.Context(), release, firstRevision(), content(30, "a"))
 		if done = left.Load() >= 0; done {
 			w.must(err)
 		}
@@ -148,12 +146,7 @@ func TestDeathWhileTakingOver(t *testing.T) {
 		if found.Ancestor && w.ancestorIsGone() || found.Ancestor != (survived == 0) {
 			t.Fatalf("after %d writes: want the index to come first", survived)
 		}
-		if found.Ancestor {
-			found.Revisions = append(found.Revisions, Revision{})
-			w.must(w.store.Create(t.Context(), found, content(5, "r")))
-		} else {
-			w.must(w.store.AddRevision(t.Context(), found, Revision{}, content(5, "r")))
-		}
+		w.must(w.store.AddRevision(t.Context(), found, Revision{}, content(5, "r")))
 		if !w.ancestorIsGone() {
 			t.Fatalf("after %d writes: want the next write to remove the ancestor's record", survived)
 		}
@@ -184,8 +177,7 @@ func TestAncestorThatGoesOnWorking(t *testing.T) {
 	release := w.get("demo")
 	configMap.Data["revision"] = "4"
 	w.must(w.client.Update(t.Context(), configMap))
-	release.Revisions = append(release.Revisions, Revision{})
-	err := w.store.Create(t.Context(), release, content(1, "a"))
+	err := w.store.AddRevision(t.Context(), release, Revision{}, content(1, "a"))
 	if err == nil || !strings.Contains(err.Error(), "it has changed since the release was migrated; make sure") || w.ancestorIsGone() {
 		t.Errorf("want the takeover to be held up, got %v", err)
 	}

@@ -130,7 +130,7 @@ func TestForeignSecretOfThatName(t *testing.T) {
 	if _, err := w.store.Get(t.Context(), w.namespace, "demo"); err == nil || !strings.HasSuffix(err.Error(), `its type is "Opaque"; must be "clm.cs.sap.com/release"`) {
 		t.Errorf("got %v", err)
 	}
-	if err := w.store.Create(t.Context(), w.newRelease("demo"), content(1, "a")); !errors.Is(err, ErrOutdated) {
+	if err := w.store.AddRevision(t.Context(), w.newRelease("demo"), firstRevision(), content(1, "a")); !errors.Is(err, ErrOutdated) {
 		t.Errorf("got %v", err)
 	}
 }

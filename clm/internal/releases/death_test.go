@@ -28,7 +28,7 @@ func TestDeath(t *testing.T) {
 			reason: "create",
 			operation: func(w *world, store *Store, _ *Release) (*Release, error) {
 				release := w.newRelease("demo")
-				return release, store.Create(w.Context(), release, content(10, "a"))
+				return release, store.AddRevision(w.Context(), release, firstRevision(), content(10, "a"))
 			},
 			partial: func(release *Release) bool { return len(release.Revisions) == 0 && release.State == StateApplying },
 		}, {
@@ -131,12 +131,10 @@ func (w *world) recover() {
 	w.Helper()
 	release, err := w.store.Get(w.Context(), w.namespace, "demo")
 	if errors.Is(err, ErrNotFound) {
-		release = w.newRelease("demo")
-		w.must(w.store.Create(w.Context(), release, content(5, "r")))
-	} else {
-		w.must(err)
-		w.must(w.store.AddRevision(w.Context(), release, Revision{}, content(5, "r")))
+		release, err = w.newRelease("demo"), nil
 	}
+	w.must(err)
+	w.must(w.store.AddRevision(w.Context(), release, Revision{}, content(5, "r")))
 	w.expectContent(release, release.Current().Number, content(5, "r"))
 	w.expectNoWaste(release)
 }

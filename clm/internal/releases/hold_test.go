@@ -107,7 +107,7 @@ func hooked() Content {
 func (w *world) createHooked() *Release {
 	w.Helper()
 	release := w.newRelease("demo")
-	w.must(w.store.Create(w.Context(), release, hooked()))
+	w.must(w.store.AddRevision(w.Context(), release, firstRevision(), hooked()))
 	return release
 }
 
@@ -133,7 +133,7 @@ func TestNewRecordIsHeldFromItsFirstWrite(t *testing.T) {
 				clnt, left := dying(t, survived)
 				release := w.newRelease("demo")
 				release.Inventory = test.inventory
-				err := smallStore(clnt).Create(t.Context(), release, test.content)
+				err := smallStore(clnt).AddRevision(t.Context(), release, firstRevision(), test.content)
 				if done = left.Load() >= 0; done {
 					w.must(err)
 				}

@@ -114,10 +114,14 @@ func noise(length int) string {
 }
 
 func (w *world) newRelease(name string) *Release {
-	return &Release{Namespace: w.namespace, Name: name, Revisions: []Revision{{
+	return &Release{Namespace: w.namespace, Name: name}
+}
+
+func firstRevision() Revision {
+	return Revision{
 		Description: "applied", Inputs: "abc", Installed: true, Policies: reconciler.Policies{Update: reconciler.UpdatePolicySsaMerge},
 		Sources: []Source{{Reference: "./chart", Kind: "chart", Name: "web", Version: "1.0.0", AppVersion: "7"}},
-	}}}
+	}
 }
 
 func (w *world) must(err error) {
@@ -131,7 +135,7 @@ func (w *world) must(err error) {
 func (w *world) create(name string) *Release {
 	w.Helper()
 	release := w.newRelease(name)
-	w.must(w.store.Create(w.Context(), release, content(10, "a")))
+	w.must(w.store.AddRevision(w.Context(), release, firstRevision(), content(10, "a")))
 	return release
 }
 

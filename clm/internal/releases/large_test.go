@@ -15,7 +15,7 @@ func TestTenThousandItems(t *testing.T) {
 	w := newWorld(t)
 	store := NewStore(Options{Client: w.client})
 	release := w.newRelease("demo")
-	w.must(store.Create(t.Context(), release, content(1, "a")))
+	w.must(store.AddRevision(t.Context(), release, firstRevision(), content(1, "a")))
 	inventory := items(10_000, "a")
 	for i, item := range inventory {
 		item.UID, item.Fingerprint = uuid.NewUUID(), fmt.Sprintf("%032x", uint64(i+1)*0x9e3779b97f4a7c15)

@@ -22,7 +22,7 @@ func TestList(t *testing.T) {
 	w.createWith(items(60, "a"))
 	elsewhere := w.newRelease(unique)
 	elsewhere.Namespace = other
-	w.must(w.store.Create(t.Context(), elsewhere, content(1, "a")))
+	w.must(w.store.AddRevision(t.Context(), elsewhere, firstRevision(), content(1, "a")))
 	w.must(w.client.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 		Namespace: w.namespace, Name: "foreign", Labels: map[string]string{recordLabel: recordRelease},
 	}}))

@@ -43,7 +43,7 @@ func TestLargeContents(t *testing.T) {
 	release, large := w.newRelease("demo"), content(3, "a")
 	large.Values["large"] = noise(1_600_000)
 	large.Manifest[1].Object["data"] = map[string]any{"large": noise(1_600_000)}
-	w.must(w.store.Create(t.Context(), release, large))
+	w.must(w.store.AddRevision(t.Context(), release, firstRevision(), large))
 	list := &corev1.SecretList{}
 	w.must(w.client.List(t.Context(), list, client.InNamespace(w.namespace)))
 	for _, secret := range list.Items {

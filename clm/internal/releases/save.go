@@ -16,29 +16,11 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// Create records a release that is not recorded yet, or only by the ancestor. The last of its revisions is the one that
-// has the content; of the others nothing is kept. The error is ErrOutdated if there is such a release already. If there
-// is an error, the release is as before.
-func (s *Store) Create(ctx context.Context, release *Release, content Content) error {
-	if err := ValidateName(release.Name); err != nil {
-		return err
-	}
-	revision := release.Current()
-	if revision == nil || release.stored.uid != "" {
-		return fmt.Errorf("creating the record of release %s: it must have a revision, and not be recorded yet", release)
-	}
-	created := release.Clone()
-	created.Revisions = created.Revisions[:len(created.Revisions)-1]
-	if err := s.AddRevision(ctx, created, *revision, content); err != nil {
-		return err
-	}
-	*release = *created
-	return nil
-}
-
 // AddRevision records a further revision, which becomes the current one, and sets the state of the release to
-// StateApplying. What is left empty in the revision is filled in: number, time; its state and numbers of objects always
-// are. If there is an error, the release is as before. The error is ErrFull if the index has no room for the revision.
+// StateApplying. A release that is not recorded yet, or only by the ancestor, is recorded with it. What is left empty in
+// the revision is filled in: number, time; its state and numbers of objects always are. If there is an error, the
+// release is as before. The error is ErrFull if the index has no room for the revision, and ErrOutdated if another
+// client has changed or created the record.
 func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revision, content Content) error {
 	changed := release.Clone()
 	changed.State, revision.State, revision.CanceledBy, revision.Failure = StateApplying, RevisionApplying, "", ""
@@ -100,9 +82,6 @@ func (s *Store) Save(ctx context.Context, release *Release) error {
 // Restore records a release whose record was lost, with its inventory and without revisions. The error is ErrOutdated
 // if there is a record after all.
 func (s *Store) Restore(ctx context.Context, release *Release) error {
-	if err := ValidateName(release.Name); err != nil {
-		return err
-	}
 	if release.stored.exists() || len(release.Revisions) > 0 {
 		return fmt.Errorf("restoring the record of release %s: it must neither be recorded nor have revisions", release)
 	}
@@ -124,6 +103,9 @@ type addition struct {
 
 // commit brings the record to what the release says. If the current revision is new, its content is added.
 func (s *Store) commit(ctx context.Context, release *Release, added *addition) error {
+	if err := ValidateName(release.Name); err != nil {
+		return err
+	}
 	known := &release.stored
 	if known.incomplete {
 		return fmt.Errorf("recording release %s: it was read without its inventory, which would be lost", release)

@@ -96,7 +96,7 @@ func TestTwoWriters(t *testing.T) {
 	if err := w.store.AddRevision(t.Context(), second, Revision{}, content(3, "c")); !errors.Is(err, ErrOutdated) || len(second.Revisions) != 1 {
 		t.Errorf("want ErrOutdated and the release as before, got %v, %d revisions", err, len(second.Revisions))
 	}
-	if err := w.store.Create(t.Context(), w.newRelease("demo"), content(3, "c")); !errors.Is(err, ErrOutdated) {
+	if err := w.store.AddRevision(t.Context(), w.newRelease("demo"), firstRevision(), content(3, "c")); !errors.Is(err, ErrOutdated) {
 		t.Errorf("want ErrOutdated, got %v", err)
 	}
 	if err := w.store.Remove(t.Context(), &Release{Namespace: w.namespace, Name: "demo", State: StateDeleting, stored: second.stored}); !errors.Is(err, ErrOutdated) {
