@@ -80,17 +80,6 @@ func leaveOut(plan *Plan, list []dependent, description string) error {
 	return plan.Derive(content, description)
 }
 
-// leaveOutAll makes the revision of a plan one without objects and hooks: a later deletion of the release must not run
-// hooks against what others own. If it has none, it stays as it is.
-func leaveOutAll(plan *Plan, description string) error {
-	if len(plan.Content.Manifest) == 0 {
-		return nil
-	}
-	content := plan.Content
-	content.Manifest = nil
-	return plan.Derive(content, description)
-}
-
 // forget takes objects out of the inventory of a release that lets go of them. When that is recorded, they belong to
 // others.
 func forget(release *releases.Release, list []dependent) {

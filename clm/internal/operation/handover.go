@@ -103,10 +103,13 @@ func PlanOrphaning(ctx context.Context, c *connection.Connection, request Handov
 			object.item.DeletePolicy = reconciler.DeletePolicyOrphan
 		}
 	}
-	if request.All {
-		err = leaveOutAll(plan, description)
-	} else {
+	switch content := plan.Content; {
+	case !request.All:
 		err = leaveOut(plan, found, description)
+	case len(content.Manifest) > 0:
+		// A later deletion of the release must not run hooks against what others own: so they are left out, too.
+		content.Manifest = nil
+		err = plan.Derive(content, description)
 	}
 	if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ import (
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/internal/texts"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -304,8 +305,7 @@ func chooseKept(namespace string, rendered, recorded []*unstructured.Unstructure
 		}
 	}
 	if len(problems) > 0 {
-		slices.Sort(problems)
-		return nil, &reconciler.RefusedError{Problems: slices.Compact(problems)}
+		return nil, inventory.NewRefusedError(problems...)
 	}
 	return chosen, nil
 }

@@ -34,6 +34,8 @@ type Finding struct {
 	Object string
 	// Message says what is wrong.
 	Message string
+
+	of reconciler.ObjectInfo // the object, if the finding is one of the API server
 }
 
 // LintRequest says what to examine. Its sources must have been loaded with Options.KeepCharts.
@@ -81,38 +83,31 @@ func Lint(ctx context.Context, request LintRequest) ([]Finding, error) {
 	return findings, err
 }
 
-// answer is a finding of the API server.
-type answer struct {
-	Finding
-
-	object reconciler.ObjectInfo
-}
-
 // from completes a finding by the file of its object.
-func (a answer) from(objects []*unstructured.Unstructured, origins []string) Finding {
+func (f Finding) from(objects []*unstructured.Unstructured, origins []string) Finding {
 	for i, object := range objects {
 		gvk := object.GetObjectKind().GroupVersionKind()
-		isIt := gvk.Group == a.object.Group && gvk.Kind == a.object.Kind && object.GetName() == a.object.Name &&
-			cmp.Or(object.GetNamespace(), a.object.Namespace) == a.object.Namespace
+		isIt := gvk.Group == f.of.Group && gvk.Kind == f.of.Kind && object.GetName() == f.of.Name &&
+			cmp.Or(object.GetNamespace(), f.of.Namespace) == f.of.Namespace
 		if isIt {
-			a.File = origins[i]
+			f.File = origins[i]
 			break
 		}
 	}
-	return a.Finding
+	return f
 }
 
-// ask makes a plan to apply the sources, for which the server makes a dry run of each object.
-func askServer(ctx context.Context, request LintRequest) ([]answer, error) {
+// askServer makes a plan to apply the sources, for which the server makes a dry run of each object.
+func askServer(ctx context.Context, request LintRequest) ([]Finding, error) {
 	plan, err := PlanSources(ctx, request.Connection, request.Request, true)
 	var refused *reconciler.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		var answers []answer
+		var answers []Finding
 		for _, problem := range refused.Problems {
-			answers = append(answers, answer{Finding: Finding{Severity: linter.Error, Message: problem}})
+			answers = append(answers, Finding{Severity: linter.Error, Message: problem})
 		}
-		return append(answers, answer{Finding: Finding{Severity: linter.Info, Message: "the API server was not asked about the other objects, because of these errors"}}), nil
+		return append(answers, Finding{Severity: linter.Info, Message: "the API server was not asked about the other objects, because of these errors"}), nil
 	case err != nil:
 		return nil, err
 	}
@@ -129,8 +124,8 @@ const (
 )
 
 // answersOf returns what the server has said about the wanted objects of a plan.
-func answersOf(changes []reconciler.Change) []answer {
-	var answers []answer
+func answersOf(changes []reconciler.Change) []Finding {
+	var answers []Finding
 	unchecked := map[string][]string{}
 	for _, change := range changes {
 		isWanted := change.Digest != ""
@@ -146,21 +141,21 @@ func answersOf(changes []reconciler.Change) []answer {
 			answers = append(answers, about(change, linter.Error, change.Refusal))
 		}
 		for _, note := range change.Notes {
+			severity := linter.Warning
 			if fields, unknown := strings.CutPrefix(note, inventory.UnknownFieldsNote); unknown {
-				answers = append(answers, about(change, linter.Error, "unknown fields, which apply leaves out: "+fields))
-				continue
+				severity, note = linter.Error, "unknown fields, which apply leaves out: "+fields
 			}
-			answers = append(answers, about(change, linter.Warning, note))
+			answers = append(answers, about(change, severity, note))
 		}
 	}
 	for _, reason := range slices.Sorted(maps.Keys(unchecked)) {
-		answers = append(answers, answer{Finding: Finding{
+		answers = append(answers, Finding{
 			Severity: linter.Info, Message: fmt.Sprintf("not checked by the API server: %s: %s", display.Enumerate(unchecked[reason], shown), reason),
-		}})
+		})
 	}
 	return answers
 }
 
-func about(change reconciler.Change, severity linter.Severity, message string) answer {
-	return answer{Finding: Finding{Severity: severity, Object: change.Object.String(), Message: message}, object: change.Object}
+func about(change reconciler.Change, severity linter.Severity, message string) Finding {
+	return Finding{Severity: severity, Object: change.Object.String(), Message: message, of: change.Object}
 }

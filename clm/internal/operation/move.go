@@ -4,7 +4,6 @@
 package operation
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,8 +79,7 @@ func (t *Transfer) move(ctx context.Context, options Options, b *runner.Board) e
 // areReady reports whether all objects that are moved are ready in the receiver.
 func (t *Transfer) areReady(result reconciler.Result) bool {
 	for _, object := range t.Objects {
-		at := slices.IndexFunc(result.Inventory, func(item *reconciler.InventoryItem) bool { return item.Matches(object) })
-		if at < 0 || result.Inventory[at].Phase != reconciler.PhaseReady && result.Inventory[at].Phase != reconciler.PhaseCompleted {
+		if !slices.ContainsFunc(result.Inventory, func(item *reconciler.InventoryItem) bool { return item.Matches(object) && isDone(item) }) {
 			return false
 		}
 	}
@@ -104,24 +102,27 @@ func (t *Transfer) concerns(err error) bool {
 
 // beginBoth acquires the locks of both releases, always in the same order. The function that it returns releases them.
 func (t *Transfer) beginBoth(ctx context.Context, b *runner.Board, limits runner.Limits) (to, from *runner.Operation, done func(), err error) {
-	order := []*releases.Release{t.To.Release, t.From.Release}
-	slices.SortFunc(order, func(a, b *releases.Release) int { return cmp.Compare(a.String(), b.String()) })
-	begun := map[*releases.Release]*runner.Operation{}
-	var ends []func()
-	done = func() {
-		for _, end := range slices.Backward(ends) {
-			end()
-		}
+	first, second := t.To.Release, t.From.Release
+	isSwapped := second.String() < first.String()
+	if isSwapped {
+		first, second = second, first
 	}
-	for _, release := range order {
-		o, end, err := runner.Begin(ctx, t.connection, release, b, limits)
-		if err != nil {
-			done()
-			return nil, nil, nil, err
-		}
-		begun[release], ends = o, append(ends, end)
+	to, endFirst, err := runner.Begin(ctx, t.connection, first, b, limits)
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	return begun[t.To.Release], begun[t.From.Release], done, nil
+	from, endSecond, err := runner.Begin(ctx, t.connection, second, b, limits)
+	if err != nil {
+		endFirst()
+		return nil, nil, nil, err
+	}
+	if isSwapped {
+		to, from = from, to
+	}
+	return to, from, func() {
+		endSecond()
+		endFirst()
+	}, nil
 }
 
 // confirmOwner returns an error that names the objects that still belong to the giver.

@@ -20,7 +20,7 @@ import (
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/internal/manifest"
-	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -161,8 +161,7 @@ func checkReserved(release *releases.Release, manifest []*unstructured.Unstructu
 	if len(problems) == 0 {
 		return nil
 	}
-	slices.Sort(problems)
-	return &reconciler.RefusedError{Problems: problems}
+	return inventory.NewRefusedError(problems...)
 }
 
 const applyHookKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixApplyHook
@@ -181,8 +180,7 @@ func checkHooks(recorded []*unstructured.Unstructured, scheme *runtime.Scheme) e
 		}
 	}
 	if len(problems) > 0 {
-		slices.Sort(problems)
-		return &reconciler.RefusedError{Problems: problems}
+		return inventory.NewRefusedError(problems...)
 	}
 	_, _, err := deletionhooks.Split(ManifestObjects(recorded), releases.ReconcilerName, scheme)
 	return err
