@@ -49,10 +49,10 @@ type keptFields map[display.Key][]string
 // decide renders and compares, again and again until all conflicts are decided: fields that are left to others change
 // the manifest. Each time there is at least one more of them.
 func decide(ctx context.Context, p *Plan, request Request, compare bool) error {
-	k := &keeper{conflicts: request.Conflicts, last: &lastManifest{plan: p}, chosen: keptFields{}}
+	k := &keeper{plan: p, conflicts: request.Conflicts, chosen: keptFields{}}
 	p.keeper = k
 	if isLost := p.Release.Recorded() && p.Release.Current() == nil && len(p.Release.Inventory) > 0; isLost && k.conflicts == ConflictsKeep {
-		return k.last.unknown(errors.New("the record was lost, and what its revisions declared with it"))
+		return k.unknown(errors.New("the record was lost, and what its revisions declared with it"))
 	}
 	for again := true; again; {
 		if err := p.render(ctx, request); err != nil {
@@ -62,7 +62,7 @@ func decide(ctx context.Context, p *Plan, request Request, compare bool) error {
 			return err
 		}
 		var err error
-		if again, err = k.choose(ctx, p); err != nil {
+		if again, err = k.choose(ctx); err != nil {
 			return err
 		}
 	}
@@ -84,7 +84,7 @@ func keepAtRollback(ctx context.Context, p *Plan, request RollbackRequest) error
 	case request.Conflicts == ConflictsForce:
 		manifest = withoutKept(manifest)
 	case p.New:
-		k := &keeper{conflicts: request.Conflicts, last: &lastManifest{plan: p}}
+		k := &keeper{plan: p, conflicts: request.Conflicts}
 		manifest, err = k.complete(ctx, manifest)
 	}
 	if err != nil || slices.Equal(manifest, p.Content.Manifest) {
@@ -98,11 +98,16 @@ func keepAtRollback(ctx context.Context, p *Plan, request RollbackRequest) error
 	return err
 }
 
-// lastManifest is the content of the current revision of a release, which is read once, and only if it is needed.
-type lastManifest struct {
-	plan    *Plan
-	isRead  bool
-	content releases.Content
+// keeper decides which fields a plan leaves to others.
+type keeper struct {
+	plan      *Plan
+	conflicts Conflicts
+	// chosen are fields of conflicts with the plan.
+	chosen keptFields
+
+	// last is the content of the current revision of the release, which is read once, and only if it is needed.
+	last   releases.Content
+	isRead bool
 	// damage says why there are no objects although there is a revision; nil if it can be read.
 	damage *releases.DamagedError
 }
@@ -110,73 +115,66 @@ type lastManifest struct {
 // read returns the objects; none if there is no such revision, or if the part of the record is lost that has them:
 // nothing could bring that back, and it must not keep the release from getting a new revision. The caller must not
 // change them.
-func (m *lastManifest) read(ctx context.Context) ([]*unstructured.Unstructured, error) {
-	if current := m.plan.Release.Current(); current != nil && !m.isRead {
+func (k *keeper) read(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	if current := k.plan.Release.Current(); current != nil && !k.isRead {
 		var err error
-		m.content, err = m.plan.connection.Records().Content(ctx, m.plan.Release, current.Number)
-		if err != nil && !errors.As(err, &m.damage) {
+		k.last, err = k.plan.connection.Records().Content(ctx, k.plan.Release, current.Number)
+		if err != nil && !errors.As(err, &k.damage) {
 			return nil, err
 		}
-		m.isRead = true
+		k.isRead = true
 	}
-	return m.content.Manifest, nil
+	return k.last.Manifest, nil
 }
 
 // unknown returns the RefusedError for fields that must be neither taken nor left alone, for a reason.
-func (m *lastManifest) unknown(reason error) error {
+func (k *keeper) unknown(reason error) error {
 	return releases.Refused("which fields release %s leaves to other field managers is not known: %v; to take all declared fields from them: --conflicts=force",
-		m.plan.Release, reason)
+		k.plan.Release, reason)
 }
 
 // sinceReady returns the manifest of the last revision that was ready; that of the current one if there is none.
-func (m *lastManifest) sinceReady(ctx context.Context) ([]*unstructured.Unstructured, error) {
-	release := m.plan.Release
-	isReady, err := becameReady(ctx, m.plan.connection, release)
+func (k *keeper) sinceReady(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	release := k.plan.Release
+	isReady, err := becameReady(ctx, k.plan.connection, release)
 	if err != nil {
 		return nil, err
 	}
 	ready := release.LastReady()
 	if isReady || ready == nil || ready.Number == release.Current().Number {
-		return m.read(ctx)
+		return k.read(ctx)
 	}
-	content, err := m.plan.connection.Records().Content(ctx, release, ready.Number)
+	content, err := k.plan.connection.Records().Content(ctx, release, ready.Number)
 	var damage *releases.DamagedError
 	if errors.As(err, &damage) {
-		err = m.unknown(damage)
+		err = k.unknown(damage)
 	}
 	return content.Manifest, err
-}
-
-// keeper decides which fields a plan leaves to others.
-type keeper struct {
-	conflicts Conflicts
-	last      *lastManifest
-	// chosen are fields of conflicts with the plan.
-	chosen keptFields
 }
 
 // complete returns a rendered manifest that says which fields are left to others. The last revision is read only if its
 // record says that there are such fields. If it is damaged, the error is a RefusedError: the fields would be taken.
 func (k *keeper) complete(ctx context.Context, rendered []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
-	current := k.last.plan.Release.Current()
+	current := k.plan.Release.Current()
 	if k.conflicts == ConflictsForce || current == nil || !current.KeepsFields && len(k.chosen) == 0 {
 		return rendered, nil
 	}
-	recorded, err := k.last.read(ctx)
-	if err == nil && k.last.damage != nil {
-		err = k.last.unknown(k.last.damage)
+	recorded, err := k.read(ctx)
+	if err == nil && k.damage != nil {
+		err = k.unknown(k.damage)
 	}
-	return carryKept(k.last.plan.Release.Namespace, rendered, recorded, k.chosen), err
+	return carryKept(k.plan.Release.Namespace, rendered, recorded, k.chosen), err
 }
 
 // choose chooses those fields of conflicts that are to be left to others, and reports whether the plan has to be made
 // again because of that. The error is a RefusedError if one of them cannot be left to others.
-func (k *keeper) choose(ctx context.Context, p *Plan) (again bool, err error) {
+func (k *keeper) choose(ctx context.Context) (again bool, err error) {
+	p := k.plan
 	hasConflicts := slices.ContainsFunc(p.Changes, func(change reconciler.Change) bool { return len(change.Conflicts) > 0 })
 	if k.conflicts != ConflictsKeep || !hasConflicts || p.Release.Current() == nil {
 		return false, nil
 	}
-	recorded, err := k.last.sinceReady(ctx)
+	recorded, err := k.sinceReady(ctx)
 	if err != nil {
 		return false, err
 	}

@@ -67,13 +67,13 @@ func PlanMove(ctx context.Context, c *connection.Connection, request MoveRequest
 	if err := leaveOut(t.From, leaving, fmt.Sprintf("moved to release %s: %s", t.To.Release, objectTexts(leaving))); err != nil {
 		return nil, err
 	}
-	for _, plan := range []*Plan{t.To, t.From} {
-		if err := plan.Compare(ctx, compare); err != nil {
-			t.Close()
-			return nil, err
-		}
+	if err = t.To.Compare(ctx, compare); err == nil {
+		err = t.From.Compare(ctx, compare)
 	}
-	if err := errors.Join(t.To.Unapproved(), t.From.Unapproved()); err != nil {
+	if err == nil {
+		err = errors.Join(t.To.Unapproved(), t.From.Unapproved())
+	}
+	if err != nil {
 		t.Close()
 		return nil, err
 	}

@@ -21,25 +21,16 @@ func ClearTests(ctx context.Context, c *connection.Connection, o *runner.Operati
 		return err
 	}
 	defer target.Close()
-	r := removal{store: &store{connection: c, operation: o, release: release}, target: target, timeout: timeout}
-	return r.run(ctx)
+	return removeTests(ctx, &testStore{connection: c, operation: o, release: release}, target, timeout, nil)
 }
 
-// removal removes the objects of test runs.
-type removal struct {
-	store   *store
-	target  *runner.Target
-	timeout time.Duration
-	// stays reports whether to keep an object. Defaults to removing all.
-	stays func(item *reconciler.InventoryItem) bool
-}
-
-func (r *removal) run(ctx context.Context) error {
-	release, board := r.store.release, r.store.operation.Board()
+// removeTests removes the objects of test runs, apart from those that stay; nil removes all.
+func removeTests(ctx context.Context, s *testStore, target *runner.Target, timeout time.Duration, stays func(item *reconciler.InventoryItem) bool) error {
+	release, board := s.release, s.operation.Board()
 	var gone []*reconciler.InventoryItem
 	for _, item := range release.TestInventory {
-		if r.stays != nil && r.stays(item) {
-			r.store.kept = append(r.store.kept, item)
+		if stays != nil && stays(item) {
+			s.kept = append(s.kept, item)
 		} else {
 			gone = append(gone, item)
 		}
@@ -50,29 +41,29 @@ func (r *removal) run(ctx context.Context) error {
 	board.Expect(gone)
 	const phase = "deleting test objects"
 	c := &runner.Convergence{
-		Target: r.target, Board: board, Timeout: r.timeout, Start: phase, Phase: func(reconciler.Result) string { return phase },
+		Target: target, Board: board, Timeout: timeout, Start: phase, Phase: func(reconciler.Result) string { return phase },
 		Call: func(ctx context.Context) (reconciler.Result, error) {
-			owner := r.store.owner(ctx, r.target)
+			owner := s.owner(ctx, target)
 			owner.Inventory = gone
-			result, err := r.target.Engine().Delete(ctx, reconciler.DeleteRequest{Owner: owner, Unasked: true})
+			result, err := target.Engine().Delete(ctx, reconciler.DeleteRequest{Owner: owner, Unasked: true})
 			gone = result.Inventory
-			release.TestInventory = slices.Concat(r.store.kept, gone)
+			release.TestInventory = slices.Concat(s.kept, gone)
 			return result, err
 		},
 	}
 	if _, err := c.Run(ctx); err != nil {
 		return err
 	}
-	return r.store.operation.Record(ctx, func(release *releases.Release) { release.TestInventory = r.store.kept })
+	return s.operation.Record(ctx, func(release *releases.Release) { release.TestInventory = s.kept })
 }
 
 // owner is the release as the owner of its tests.
-func (s *store) owner(ctx context.Context, target *runner.Target) reconciler.Owner {
+func (s *testStore) owner(ctx context.Context, target *runner.Target) reconciler.Owner {
 	return reconciler.Owner{ID: target.Owner(), Namespace: s.release.Namespace, Home: []string{s.release.Namespace}, Store: s, Fence: s.operation.Fence(ctx)}
 }
 
-// store records the inventory of tests.
-type store struct {
+// testStore records the inventory of tests.
+type testStore struct {
 	connection *connection.Connection
 	operation  *runner.Operation
 	release    *releases.Release
@@ -81,7 +72,7 @@ type store struct {
 }
 
 // Save records the inventory and the kept items.
-func (s *store) Save(ctx context.Context, inventory []*reconciler.InventoryItem) error {
+func (s *testStore) Save(ctx context.Context, inventory []*reconciler.InventoryItem) error {
 	if err := s.operation.CheckLock(ctx); err != nil {
 		return err
 	}

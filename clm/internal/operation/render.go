@@ -63,15 +63,14 @@ func (p *Plan) render(ctx context.Context, request Request) error {
 // random in many charts, make no difference. The plan then has the recorded hooks, so that they are not applied under
 // other names.
 func isRecorded(ctx context.Context, p *Plan, current *releases.Revision) (bool, error) {
-	last := p.keeper.last
 	isHook := func(object *unstructured.Unstructured) bool { return isHelmHook(object) }
 	if p.Revision.Inputs == current.Inputs || !slices.ContainsFunc(p.Content.Manifest, isHook) {
 		return p.Revision.Inputs == current.Inputs, nil
 	}
-	if _, err := last.read(ctx); err != nil || last.damage != nil {
+	if _, err := p.keeper.read(ctx); err != nil || p.keeper.damage != nil {
 		return false, err
 	}
-	recorded, err := nameless(last.content, *current)
+	recorded, err := nameless(p.keeper.last, *current)
 	if err != nil {
 		return false, err
 	}
@@ -79,7 +78,7 @@ func isRecorded(ctx context.Context, p *Plan, current *releases.Revision) (bool,
 	if err != nil || rendered != recorded {
 		return false, err
 	}
-	p.Content.Manifest, p.Revision.Inputs, p.Revision.Objects = last.content.Manifest, current.Inputs, len(last.content.Manifest)
+	p.Content.Manifest, p.Revision.Inputs, p.Revision.Objects = p.keeper.last.Manifest, current.Inputs, len(p.keeper.last.Manifest)
 	return true, nil
 }
 
@@ -118,7 +117,7 @@ func (p *Plan) generate(ctx context.Context, request Request, revision *releases
 		Installed:      revision.Installed,
 		Digest:         digestOf(*revision),
 		Client:         p.connection.Client(),
-		Recorded:       p.keeper.last.read,
+		Recorded:       p.keeper.read,
 		ReleaseHooks:   true,
 	})
 	if err != nil {

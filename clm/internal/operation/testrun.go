@@ -73,9 +73,9 @@ type TestRun struct {
 	connection *connection.Connection
 	request    TestRequest
 	tests      []*unstructured.Unstructured
-	// target and operation are set when the run starts.
-	target    *runner.Target
-	operation *runner.Operation
+	// target and store are set when the run starts.
+	target *runner.Target
+	store  *testStore
 }
 
 // PlanTests determines the tests of a release: the objects of its current revision that are applied for a test run
@@ -168,7 +168,7 @@ func (r *TestRun) underLock(ctx context.Context, b *runner.Board) ([]TestResult,
 	}
 	ctx, stop := o.WatchLock(ctx)
 	defer stop()
-	r.operation = o
+	r.store = &testStore{connection: r.connection, operation: o, release: r.Release}
 	if r.target, err = runner.NewTarget(r.connection, releases.TestOwnerID(r.Release.Namespace, r.Release.Name), r.Release.TestInventory); err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (r *TestRun) underLock(ctx context.Context, b *runner.Board) ([]TestResult,
 func (r *TestRun) run(ctx context.Context) ([]TestResult, error) {
 	limited, stop := runner.Limited(ctx, r.request.Timeout)
 	defer stop()
-	if err := r.remove(limited, nil); err != nil {
+	if err := removeTests(limited, r.store, r.target, r.request.Timeout, nil); err != nil {
 		return nil, fmt.Errorf("deleting the objects of the last run: %w", err)
 	}
 	result, failure := r.apply(limited)
@@ -194,23 +194,13 @@ func (r *TestRun) run(ctx context.Context) ([]TestResult, error) {
 	stays := func(item *reconciler.InventoryItem) bool {
 		return !slices.ContainsFunc(results, func(result TestResult) bool { return result.item == item && r.isRemoved(result) })
 	}
-	return results, errors.Join(failure, r.remove(limited, stays))
-}
-
-func (r *TestRun) store() *store {
-	return &store{connection: r.connection, operation: r.operation, release: r.Release}
-}
-
-// remove removes the objects of test runs except those that stay. Defaults to all.
-func (r *TestRun) remove(ctx context.Context, stays func(item *reconciler.InventoryItem) bool) error {
-	removal := removal{store: r.store(), target: r.target, timeout: r.request.Timeout, stays: stays}
-	return removal.run(ctx)
+	return results, errors.Join(failure, removeTests(limited, r.store, r.target, r.request.Timeout, stays))
 }
 
 // apply applies the tests until all have passed, or no further one can pass.
 func (r *TestRun) apply(ctx context.Context) (reconciler.Result, error) {
 	request := reconciler.ApplyRequest{
-		Owner:    r.store().owner(ctx, r.target),
+		Owner:    r.store.owner(ctx, r.target),
 		Objects:  ManifestObjects(testObjects(r.tests)),
 		Policies: r.Release.Current().Policies,
 	}
@@ -218,15 +208,15 @@ func (r *TestRun) apply(ctx context.Context) (reconciler.Result, error) {
 	request.Policies.Adoption = reconciler.AdoptionPolicyNever
 	const phase = "running tests"
 	c := &runner.Convergence{
-		Target: r.target, Board: r.operation.Board(), Timeout: r.request.Timeout, Start: phase, Phase: func(reconciler.Result) string { return phase },
+		Target: r.target, Board: r.store.operation.Board(), Timeout: r.request.Timeout, Start: phase, Phase: func(reconciler.Result) string { return phase },
 		Call: func(ctx context.Context) (reconciler.Result, error) {
 			request.Inventory = r.Release.TestInventory
 			result, err := r.target.Engine().Apply(ctx, request)
 			r.Release.TestInventory = result.Inventory
-			r.operation.Board().Expect(result.Inventory)
+			r.store.operation.Board().Expect(result.Inventory)
 			return result, err
 		},
 	}
 	result, err := c.Run(ctx)
-	return result, errors.Join(err, r.operation.Record(ctx, func(release *releases.Release) { release.TestInventory = result.Inventory }))
+	return result, errors.Join(err, r.store.operation.Record(ctx, func(release *releases.Release) { release.TestInventory = result.Inventory }))
 }

@@ -39,16 +39,10 @@ const (
 // ancestors selects the ancestor's records among the ConfigMaps.
 var ancestors client.ListOption = client.HasLabels{"release." + ReconcilerName}
 
-// ancestry has the records of the ancestor.
-type ancestry struct {
-	client     client.Client
-	fieldOwner string
-}
-
-// get reads a release of which the ancestor has the only record.
-func (a ancestry) get(ctx context.Context, namespace, name string) (*Release, error) {
+// getAncestor reads a release of which the ancestor has the only record.
+func (s *Store) getAncestor(ctx context.Context, namespace, name string) (*Release, error) {
 	configMap := &corev1.ConfigMap{}
-	err := a.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ancestorPrefix + name}, configMap)
+	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ancestorPrefix + name}, configMap)
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("release %s/%s: %w", namespace, name, ErrNotFound)
 	}
@@ -58,14 +52,14 @@ func (a ancestry) get(ctx context.Context, namespace, name string) (*Release, er
 	return decodeAncestor(configMap)
 }
 
-// appendTo adds the releases of which the ancestor has the only record.
-func (a ancestry) appendTo(ctx context.Context, found []*Release, namespace string) ([]*Release, error) {
+// appendAncestors adds the releases of which the ancestor has the only record.
+func (s *Store) appendAncestors(ctx context.Context, found []*Release, namespace string) ([]*Release, error) {
 	known := map[string]bool{}
 	for _, release := range found {
 		known[release.String()] = true
 	}
 	newList := func() client.ObjectList { return &corev1.ConfigMapList{} }
-	err := eachListed(ctx, a.client, newList, func(configMap *corev1.ConfigMap) {
+	err := eachListed(ctx, s.options.Client, newList, func(configMap *corev1.ConfigMap) {
 		name, named := strings.CutPrefix(configMap.Name, ancestorPrefix)
 		if !named || known[configMap.Namespace+"/"+name] {
 			return
@@ -149,15 +143,15 @@ func ancestorTime(configMap *corev1.ConfigMap, key string) time.Time {
 	return parsed.UTC()
 }
 
-// remove removes the record whose place has been taken, unless it is not what it was then.
-func (a ancestry) remove(ctx context.Context, namespace, name string, seen *takenOver) error {
+// removeAncestor removes the record whose place has been taken, unless it is not what it was then.
+func (s *Store) removeAncestor(ctx context.Context, namespace, name string, seen *takenOver) error {
 	configMap := &corev1.ConfigMap{}
-	err := a.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ancestorPrefix + name}, configMap)
+	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ancestorPrefix + name}, configMap)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err == nil {
-		err = a.removeUnchanged(ctx, configMap, seen)
+		err = s.removeUnchanged(ctx, configMap, seen)
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("removing ConfigMap %s/%s, the record of an earlier version of clm: %w", namespace, ancestorPrefix+name, err)
@@ -165,7 +159,7 @@ func (a ancestry) remove(ctx context.Context, namespace, name string, seen *take
 	return nil
 }
 
-func (a ancestry) removeUnchanged(ctx context.Context, configMap *corev1.ConfigMap, seen *takenOver) error {
+func (s *Store) removeUnchanged(ctx context.Context, configMap *corev1.ConfigMap, seen *takenOver) error {
 	checksum, err := manifest.Digest(configMap.Data)
 	if err != nil {
 		return err
@@ -181,8 +175,8 @@ func (a ancestry) removeUnchanged(ctx context.Context, configMap *corev1.ConfigM
 	}
 	released := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: configMap.Namespace, Name: configMap.Name}}
 	released.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-	if err := a.client.Patch(ctx, released, patch, client.FieldOwner(a.fieldOwner)); err != nil {
+	if err := s.options.Client.Patch(ctx, released, patch, client.FieldOwner(s.options.FieldOwner)); err != nil {
 		return err
 	}
-	return a.client.Delete(ctx, configMap, client.Preconditions{UID: &released.UID, ResourceVersion: &released.ResourceVersion})
+	return s.options.Client.Delete(ctx, configMap, client.Preconditions{UID: &released.UID, ResourceVersion: &released.ResourceVersion})
 }

@@ -40,7 +40,7 @@ func (s *Store) List(ctx context.Context, namespace string) ([]*Release, error) 
 		}
 	}, client.InNamespace(namespace), ours)
 	if err == nil {
-		found, err = s.ancestry.appendTo(ctx, found, namespace)
+		found, err = s.appendAncestors(ctx, found, namespace)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listing releases: %w", err)

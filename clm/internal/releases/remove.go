@@ -59,7 +59,7 @@ func (s *Store) remove(ctx context.Context, release *Release) error {
 	}
 	// After the chunks: in a namespace that is being deleted, an index without finalizer would be deleted at once, and
 	// the chunks would be lost.
-	w := &writing{Store: s, chunks: store, known: known, change: change{namespace: release.Namespace, name: release.Name}}
+	w := &writing{Store: s, chunks: store, known: known, namespace: release.Namespace, name: release.Name}
 	var err error
 	if known.held() {
 		err = w.patch(ctx, map[string]any{"metadata": map[string]any{"finalizers": known.foreign()}})

@@ -121,7 +121,7 @@ func (s *Store) commit(ctx context.Context, release *Release, added *addition) e
 		return nil
 	}
 	store = store.Holding(func(name string) bool { return needed.chunks[name] })
-	w := &writing{Store: s, chunks: store, known: known, change: change{namespace: release.Namespace, name: release.Name, next: next, contents: contents, hold: needed}}
+	w := &writing{Store: s, chunks: store, known: known, namespace: release.Namespace, name: release.Name, next: next, contents: contents, hold: needed}
 	if err := w.run(ctx); err != nil {
 		return fmt.Errorf("recording release %s: %w", release, withRemedy(err))
 	}

@@ -43,8 +43,7 @@ type Options struct {
 
 // Store keeps the records of releases. It has no state, and is safe for concurrent use.
 type Store struct {
-	options  Options
-	ancestry ancestry
+	options Options
 }
 
 // NewStore returns a store. It makes no request.
@@ -55,7 +54,7 @@ func NewStore(options Options) *Store {
 	options.FieldOwner = cmp.Or(options.FieldOwner, ReconcilerName)
 	options.packedLimit = cmp.Or(options.packedLimit, 256<<10)
 	options.chunkSize = cmp.Or(options.chunkSize, 256<<10)
-	return &Store{options: options, ancestry: ancestry{client: options.Client, fieldOwner: options.FieldOwner}}
+	return &Store{options: options}
 }
 
 // chunks returns the place for the chunks of a release.
@@ -120,7 +119,7 @@ func (s *Store) get(ctx context.Context, namespace, name string) (*Release, erro
 	secret := &corev1.Secret{}
 	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: prefix + name}, secret)
 	if apierrors.IsNotFound(err) {
-		return s.ancestry.get(ctx, namespace, name)
+		return s.getAncestor(ctx, namespace, name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading Secret %s/%s: %w", namespace, prefix+name, err)

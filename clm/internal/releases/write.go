@@ -26,13 +26,10 @@ type writing struct {
 	chunks *chunks.Store
 	// known is the state of the record in the cluster, as far as it is known. Each successful request updates it.
 	known *stored
-	change
-}
 
-// change is the new state.
-type change struct {
 	namespace, name string
-	next            index
+	// next is the new index.
+	next index
 	// contents of the chunks to which the next index refers, as far as they may be missing.
 	contents [][]byte
 	// hold says which Secrets have the finalizer afterwards.
@@ -54,7 +51,7 @@ func (w *writing) run(ctx context.Context) error {
 		return err
 	}
 	if ancestor := w.known.index.TakenOver; ancestor != nil {
-		if err := w.ancestry.remove(ctx, w.namespace, w.name, ancestor); err != nil {
+		if err := w.removeAncestor(ctx, w.namespace, w.name, ancestor); err != nil {
 			return err
 		}
 	}
