@@ -23,6 +23,7 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Finding is one thing that is wrong with sources.
@@ -85,14 +86,14 @@ func Lint(ctx context.Context, request LintRequest) ([]Finding, error) {
 
 // from completes a finding by the file of its object.
 func (f Finding) from(objects []*unstructured.Unstructured, origins []string) Finding {
-	for i, object := range objects {
-		gvk := object.GetObjectKind().GroupVersionKind()
-		isIt := gvk.Group == f.of.Group && gvk.Kind == f.of.Kind && object.GetName() == f.of.Name &&
-			cmp.Or(object.GetNamespace(), f.of.Namespace) == f.of.Namespace
-		if isIt {
-			f.File = origins[i]
-			break
-		}
+	wanted := types.IDOf(f.of)
+	at := slices.IndexFunc(objects, func(object *unstructured.Unstructured) bool {
+		id := types.IDOf(object)
+		id.Namespace = cmp.Or(id.Namespace, wanted.Namespace)
+		return id == wanted
+	})
+	if at >= 0 {
+		f.File = origins[at]
 	}
 	return f
 }

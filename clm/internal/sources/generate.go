@@ -92,12 +92,6 @@ func (s *Set) Generate(ctx context.Context, request Request) (*Generated, error)
 	return result, err
 }
 
-// identity identifies an object, whatever its content.
-type identity struct {
-	kind            schema.GroupKind
-	namespace, name string
-}
-
 // originated is an object with its origin, which goes with it through transformers that leave objects out, or make
 // several of one.
 type originated struct {
@@ -117,15 +111,16 @@ func (o *originated) DeepCopyObject() runtime.Object {
 // its deletion hook may share a name.
 func (s *Set) generate(ctx context.Context, namespace, name string) ([]client.Object, []string, error) {
 	var ofCharts, ofOthers []client.Object
-	definedBy := map[identity]int{}
+	definedBy := map[types.ObjectID]int{}
 	for i, m := range s.members {
 		objects, err := m.generate(ctx, i, namespace, name, types.UnstructurableMap(s.values))
 		if err != nil {
 			return nil, nil, fmt.Errorf("generating from %s: %w", displayed(m.Reference), err)
 		}
 		for _, object := range objects {
-			key := identity{kind: object.GetObjectKind().GroupVersionKind().GroupKind(), namespace: cmp.Or(object.GetNamespace(), namespace), name: object.GetName()}
-			if key.name == "" {
+			key := types.IDOf(object)
+			key.Namespace = cmp.Or(key.Namespace, namespace)
+			if key.Name == "" {
 				continue // its name is going to be generated, or the engine refuses it
 			}
 			if other, known := definedBy[key]; known && other != i {
