@@ -29,16 +29,20 @@ func lacksNamespace(err error) bool {
 	return details != nil && details.Kind == "namespaces"
 }
 
-// isMissing reports whether a namespace does not exist. Without permission to read it, the answer is no.
-func isMissing(ctx context.Context, clnt client.Client, name string) (bool, error) {
+// isMissing reports whether the namespace of a new release does not exist. Without permission to read it, the answer is
+// no.
+func isMissing(ctx context.Context, clnt client.Client, release *releases.Release) (bool, error) {
+	if release.Recorded() {
+		return false, nil
+	}
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	err := clnt.Get(ctx, client.ObjectKey{Name: name}, namespace)
+	err := clnt.Get(ctx, client.ObjectKey{Name: release.Namespace}, namespace)
 	switch {
 	case apierrors.IsNotFound(err):
 		return true, nil
 	case err != nil && !apierrors.IsForbidden(err):
-		return false, fmt.Errorf("reading namespace %s: %w", name, err)
+		return false, fmt.Errorf("reading namespace %s: %w", release.Namespace, err)
 	default:
 		return false, nil
 	}

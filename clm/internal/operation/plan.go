@@ -180,10 +180,8 @@ func PlanSources(ctx context.Context, c *connection.Connection, request Request,
 		return nil, err
 	}
 	plan := &Plan{connection: c, Release: release, Operation: Apply, adoption: request.Policies.Adoption, CreateNamespace: request.CreateNamespace, approved: request.Approved}
-	if !release.Recorded() {
-		if plan.namespaceMissing, err = isMissing(ctx, c.Client(), release.Namespace); err != nil {
-			return nil, err
-		}
+	if plan.namespaceMissing, err = isMissing(ctx, c.Client(), release); err != nil {
+		return nil, err
 	}
 	if err := plan.observe(); err != nil {
 		return nil, err

@@ -57,11 +57,8 @@ func (p *Plan) Save(ctx context.Context, path string) error {
 	}
 	saved := savedPlan{
 		Version: savedVersion, Cluster: uid, Record: p.Release.UID(), Namespace: p.Release.Namespace, Name: p.Release.Name, Operation: p.Operation,
-		New: p.New, Revision: p.Revision, Values: p.Content.Values, Notes: p.Content.Notes, Plan: p.exact, Adoption: p.adoption,
+		Base: baseOf(p.Release), New: p.New, Revision: p.Revision, Values: p.Content.Values, Notes: p.Content.Notes, Plan: p.exact, Adoption: p.adoption,
 		Approved: p.approved, Again: p.again, CreateNamespace: p.CreateNamespace,
-	}
-	if current := p.Release.Current(); current != nil {
-		saved.Base = current.Number
 	}
 	for _, object := range p.Content.Manifest {
 		saved.Manifest = append(saved.Manifest, object.Object)
@@ -143,10 +140,8 @@ func Load(ctx context.Context, c *connection.Connection, path, namespace, name, 
 		Changes: saved.Plan.Changes, exact: saved.Plan, adoption: saved.Adoption, approved: saved.Approved, again: saved.Again,
 		CreateNamespace: saved.CreateNamespace,
 	}
-	if !release.Recorded() {
-		if p.namespaceMissing, err = isMissing(ctx, c.Client(), namespace); err != nil {
-			return nil, err
-		}
+	if p.namespaceMissing, err = isMissing(ctx, c.Client(), release); err != nil {
+		return nil, err
 	}
 	for _, object := range saved.Manifest {
 		p.Content.Manifest = append(p.Content.Manifest, &unstructured.Unstructured{Object: object})
@@ -161,11 +156,7 @@ func Load(ctx context.Context, c *connection.Connection, path, namespace, name, 
 
 // confirm returns a RefusedError if the release has changed since the plan was saved.
 func (s savedPlan) confirm(release *releases.Release, path string) error {
-	var base int64
-	if current := release.Current(); current != nil {
-		base = current.Number
-	}
-	if base != s.Base {
+	if base := baseOf(release); base != s.Base {
 		return releases.Refused("the plan in %s is stale: it was created for revision %d of release %s, which is now at revision %d; create a new plan with clm plan",
 			path, s.Base, release, base)
 	}
@@ -173,4 +164,12 @@ func (s savedPlan) confirm(release *releases.Release, path string) error {
 		return releases.Refused("the plan in %s is stale: it was created for another release named %s; create a new plan with clm plan", path, release)
 	}
 	return nil
+}
+
+// baseOf returns the number of the current revision; 0 if there is none.
+func baseOf(release *releases.Release) int64 {
+	if current := release.Current(); current != nil {
+		return current.Number
+	}
+	return 0
 }
