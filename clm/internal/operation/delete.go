@@ -58,7 +58,7 @@ func (d *Deletion) delete(ctx context.Context, limits runner.Limits, b *runner.B
 	}
 	ctx, stopTimer := runner.Limited(ctx, limits.Timeout)
 	defer stopTimer()
-	r := &dependentRemoval{Deletion: d, operation: o, limits: limits, again: again}
+	r := &removal{Deletion: d, operation: o, limits: limits, again: again}
 	if err := runner.Interrupted(ctx, r.deleteAll(ctx)); err != nil {
 		return errors.Join(err, o.Record(ctx, func(release *releases.Release) { release.Message = err.Error() }))
 	}
@@ -77,7 +77,7 @@ func (d *Deletion) recordGone(ctx context.Context) bool {
 }
 
 // removal is a deletion that is being carried out by an operation on its release.
-type dependentRemoval struct {
+type removal struct {
 	*Deletion
 
 	operation *runner.Operation
@@ -87,7 +87,7 @@ type dependentRemoval struct {
 }
 
 // deleteAll deletes the dependents and runs the hooks. It continues where an earlier deletion has stopped.
-func (r *dependentRemoval) deleteAll(ctx context.Context) error {
+func (r *removal) deleteAll(ctx context.Context) error {
 	if len(r.Release.TestInventory) > 0 {
 		if err := r.deleteTests(ctx); err != nil {
 			return err
@@ -105,7 +105,7 @@ func (r *dependentRemoval) deleteAll(ctx context.Context) error {
 }
 
 // deleteDependents calls the engine until nothing is left.
-func (r *dependentRemoval) deleteDependents(ctx context.Context) error {
+func (r *removal) deleteDependents(ctx context.Context) error {
 	fence := r.operation.Fence(ctx)
 	r.operation.Board().ExpectDeletion(r.Release.Inventory)
 	c := &runner.Convergence{
@@ -128,7 +128,7 @@ func (r *dependentRemoval) deleteDependents(ctx context.Context) error {
 
 // deleteTests removes what tests have left before the release is deleted. These objects may be instances of types of
 // the release, and hide foreign instances; so deleteTests looks for blockers again.
-func (r *dependentRemoval) deleteTests(ctx context.Context) error {
+func (r *removal) deleteTests(ctx context.Context) error {
 	if err := ClearTests(ctx, r.connection, r.operation, r.Release, r.limits.Timeout); err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func hooksOf(ctx context.Context, c *connection.Connection, release *releases.Re
 }
 
 // runHooks applies the hooks of a time, waits until all are ready, and removes them again.
-func (r *dependentRemoval) runHooks(ctx context.Context, at deletionhooks.Time) error {
+func (r *removal) runHooks(ctx context.Context, at deletionhooks.Time) error {
 	if len(r.Hooks) == 0 && len(r.Release.HookInventory) == 0 {
 		// Then there is nothing to be recorded either.
 		return nil
@@ -71,7 +71,7 @@ func (r *dependentRemoval) runHooks(ctx context.Context, at deletionhooks.Time) 
 }
 
 // hooksError says that the deletion did not get past its hooks, and how to go on.
-func (r *dependentRemoval) hooksError(at deletionhooks.Time, cause error) error {
+func (r *removal) hooksError(at deletionhooks.Time, cause error) error {
 	return &releases.StageError{Stage: at.String() + " hooks", Cause: cause, Advice: fmt.Sprintf(
 		"The release is not deleted until its hooks have completed. To rerun failed hooks, run the same command again. "+
 			"Delete a failed hook first, unless its hook-delete-policy is before-hook-creation or its update-policy is recreate. "+
@@ -79,7 +79,7 @@ func (r *dependentRemoval) hooksError(at deletionhooks.Time, cause error) error 
 }
 
 // hookRunner returns what runs the deletion hooks.
-func (r *dependentRemoval) hookRunner(ctx context.Context, at deletionhooks.Time) *deletionhooks.Runner {
+func (r *removal) hookRunner(ctx context.Context, at deletionhooks.Time) *deletionhooks.Runner {
 	hooks := &deletionhooks.Runner{
 		Engine: r.target.Engine(),
 		Owner:  reconciler.Owner{ID: r.target.Owner(), Namespace: r.Release.Namespace, Home: []string{r.Release.Namespace}, Fence: r.operation.Fence(ctx)},
@@ -109,7 +109,7 @@ func (r *dependentRemoval) hookRunner(ctx context.Context, at deletionhooks.Time
 }
 
 // takeHooks notes how far the deletion has come.
-func (r *dependentRemoval) takeHooks(state deletionhooks.State) {
+func (r *removal) takeHooks(state deletionhooks.State) {
 	r.Release.DeletionStage, r.Release.HookInventory = state.Stage, state.Inventory
 }
 
