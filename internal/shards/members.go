@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -55,19 +56,30 @@ func (o Options) memberName() string {
 	return o.Name + "-member-" + hex.EncodeToString(sum[:5])
 }
 
-// refresh reads the leases of all replicas, renews that of this one, and deletes those that were left behind.
+// refresh reads the leases of all replicas, renews that of this one, and deletes those that were left behind. It renews
+// the lease also if the list fails: other replicas must not take this one for dead.
 func (m *members) refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, m.options.RenewDeadline)
+	defer cancel()
+	listed := m.list(ctx)
+	if err := m.renew(ctx); err != nil {
+		return errors.Join(listed, fmt.Errorf("renewing the lease of this replica: %w", err))
+	}
+	if listed == nil {
+		m.sweep(ctx)
+	}
+	return listed
+}
+
+// list reads the leases of all replicas, in half of the time that there is, so that enough is left for the renewal.
+func (m *members) list(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, m.options.RenewDeadline/2)
 	defer cancel()
 	found, err := m.client.List(ctx, metav1.ListOptions{LabelSelector: m.options.label() + "=" + roleMember})
 	if err != nil {
 		return fmt.Errorf("listing the leases of replicas: %w", err)
 	}
 	m.take(found.Items)
-	if err := m.renew(ctx); err != nil {
-		return fmt.Errorf("renewing the lease of this replica: %w", err)
-	}
-	m.sweep(ctx)
 	return nil
 }
 
