@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/connrotation"
 )
@@ -71,6 +72,9 @@ func (t boundedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 	request = request.WithContext(e.ctx)
 	request.Close = request.Close || t.bounds.single
 	response, err := t.next.RoundTrip(request)
+	if longest, ok := request.Context().Value(longestKey{}).(*Longest); ok && t.bounds.remote {
+		longest.note(time.Since(e.begun))
+	}
 	if err != nil {
 		err = e.explain(err)
 		e.end()
@@ -79,6 +83,9 @@ func (t boundedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 	e.answered()
 	if response.StatusCode == http.StatusSwitchingProtocols {
 		return t.switched(e, request, response)
+	}
+	if e.isUnattended() {
+		response.Header.Del("Retry-After")
 	}
 	response.Body = &boundedBody{ReadCloser: response.Body, exchange: e}
 	if err := t.bounds.examine(e.server, request, response); err != nil {
@@ -163,9 +170,24 @@ func (e *exchange) explain(err error) error {
 		return &NoAnswerError{Server: e.server, After: time.Since(e.begun).Round(time.Second)}
 	case e.bounds.remote && isMalformed(err):
 		return foreignAnswer(e.server, 0)
+	case e.isUnattended() && isClosed(err):
+		return fmt.Errorf("the cluster at %s closed the connection without an answer", e.server)
 	default:
 		return err
 	}
+}
+
+// isUnattended reports whether nobody limits how often clients repeat the request by themselves: the server is remote,
+// and the context has no deadline.
+func (e *exchange) isUnattended() bool {
+	_, limited := e.parent.Deadline()
+	return e.bounds.remote && !limited
+}
+
+// isClosed reports whether a connection was closed before there was a response. Clients repeat such reads up to ten
+// times.
+func isClosed(err error) bool {
+	return utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err)
 }
 
 // end ends the exchange, and cancels what is still under way.

@@ -237,18 +237,73 @@ func TestWatchesLast(t *testing.T) {
 	}
 }
 
-// TestServersCannotDelayClientsForLong has a server that wants a request to be repeated after an hour.
+// TestServersCannotDelayClientsForLong has servers that want each request to be repeated, which clients do by
+// themselves.
 func TestServersCannotDelayClientsForLong(t *testing.T) {
 	t.Parallel()
-	var asked atomic.Int32
-	connection := remote(t, handled(t, func(writer http.ResponseWriter, _ *http.Request) {
-		if asked.Add(1) == 1 {
-			writer.Header().Set("Retry-After", "3600")
-		}
+	later := func(writer http.ResponseWriter) {
+		writer.Header().Set("Retry-After", "3600")
 		http.Error(writer, "Too many requests, please try again later.", http.StatusTooManyRequests)
-	}), clients.Patience{})
-	if _, err := resource(t, connection).Get(t.Context(), "name", metav1.GetOptions{}); !apierrors.IsTooManyRequests(err) || asked.Load() != 2 {
-		t.Errorf("expected 2 requests, got %d and error %v", asked.Load(), err)
+	}
+	closing := func(writer http.ResponseWriter) {
+		connection, _, _ := http.NewResponseController(writer).Hijack()
+		_ = connection.Close()
+	}
+	isClosed := func(err error) bool {
+		return err != nil && strings.Contains(err.Error(), "closed the connection without an answer")
+	}
+	for _, test := range []struct {
+		reason   string
+		server   func(writer http.ResponseWriter)
+		limited  bool
+		is       func(error) bool
+		requests int32
+	}{
+		{"a request with a deadline is repeated, soon", later, true, apierrors.IsTooManyRequests, 2},
+		{"a request that nothing ends is not repeated", later, false, apierrors.IsTooManyRequests, 1},
+		{"nor because the server closes connections", closing, false, isClosed, 1},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			connection := remote(t, handled(t, func(writer http.ResponseWriter, _ *http.Request) {
+				if asked.Add(1) == 2 {
+					http.Error(writer, "Too many requests, please try again later.", http.StatusTooManyRequests)
+					return
+				}
+				test.server(writer)
+			}), clients.Patience{})
+			ctx := t.Context()
+			if test.limited {
+				var cancel func()
+				ctx, cancel = context.WithTimeout(ctx, time.Hour)
+				defer cancel()
+			}
+			if _, err := resource(t, connection).Get(ctx, "name", metav1.GetOptions{}); !test.is(err) || asked.Load() != test.requests {
+				t.Errorf("expected %d requests, got %d and error %v", test.requests, asked.Load(), err)
+			}
+		})
+	}
+}
+
+// TestLongestRequest has a slow request, and then a quick one.
+func TestLongestRequest(t *testing.T) {
+	t.Parallel()
+	slow := func(writer http.ResponseWriter, request *http.Request) {
+		if strings.HasSuffix(request.URL.Path, "/slow") {
+			time.Sleep(50 * time.Millisecond)
+		}
+		http.Error(writer, "404 page not found", http.StatusNotFound)
+	}
+	connection := remote(t, handled(t, slow), clients.Patience{})
+	ctx, longest := clients.WithLongest(t.Context())
+	for _, name := range []string{"slow", "quick"} {
+		if _, err := resource(t, connection).Get(ctx, name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+	}
+	if longest.Duration() < 50*time.Millisecond {
+		t.Errorf("expected the duration of the slow request, got %s", longest.Duration())
 	}
 }
 

@@ -4,8 +4,10 @@
 package clients
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"sync/atomic"
 	"time"
 )
 
@@ -35,6 +37,29 @@ func (p Patience) complete() Patience {
 		p.Whole = max(defaultWhole, p.Answer)
 	}
 	return p
+}
+
+// Longest is the duration of the longest request to a remote cluster. It is safe for concurrent use.
+type Longest struct{ nanoseconds atomic.Int64 }
+
+// Duration returns the duration; zero if no request has ended.
+func (l *Longest) Duration() time.Duration { return time.Duration(l.nanoseconds.Load()) }
+
+func (l *Longest) note(duration time.Duration) {
+	for {
+		longest := l.nanoseconds.Load()
+		if int64(duration) <= longest || l.nanoseconds.CompareAndSwap(longest, int64(duration)) {
+			return
+		}
+	}
+}
+
+type longestKey struct{}
+
+// WithLongest returns a context whose requests note how long the longest of them took until its response began.
+func WithLongest(ctx context.Context) (context.Context, *Longest) {
+	longest := &Longest{}
+	return context.WithValue(ctx, longestKey{}, longest), longest
 }
 
 // NoAnswerError says that a server did not respond in time. It may have carried out the request. The error is no

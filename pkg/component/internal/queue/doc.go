@@ -9,5 +9,6 @@
 // pass per second in the long run.
 //
 // A pass ends after LongestPass, and the next one continues. At most half of a controller's workers wait for slow
-// clusters. A pass that exceeds their number ends, and says which cluster did not answer last.
+// clusters; a component without a place tries again later. A cluster that becomes slow keeps the workers that are
+// waiting for it, each for one pass.
 package queue

@@ -14,13 +14,13 @@ const (
 	LongestPass = 10 * time.Minute
 	// crowdDelay is the delay before a component without a place tries again.
 	crowdDelay = 3 * time.Second
-	// slowVisit is the duration from which on the work with a remote cluster is slow.
+	// slowVisit is the duration of a request from which on a remote cluster is slow.
 	slowVisit = 5 * time.Second
 )
 
 // Places limit the number of workers that wait for slow remote clusters to half of them, so that the others can serve
-// all other components. A cluster counts as slow unless the last pass was quick there. Places are safe for concurrent
-// use.
+// all other components. A cluster counts as slow unless it answered all requests of the last pass quickly. Places are
+// safe for concurrent use.
 type Places struct {
 	slow  time.Duration
 	limit int
@@ -30,7 +30,7 @@ type Places struct {
 	quick map[string]bool // by target
 }
 
-// NewPlaces returns places for a number of workers. The default for the duration of slow visits is 5 seconds.
+// NewPlaces returns places for a number of workers. The default for the duration of slow requests is 5 seconds.
 func NewPlaces(workers int, slow time.Duration) *Places {
 	return &Places{slow: cmp.Or(slow, slowVisit), limit: max(workers/2, 1), quick: map[string]bool{}}
 }

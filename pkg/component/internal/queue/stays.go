@@ -28,7 +28,6 @@ type Stay struct {
 	memory *StayMemory
 	// leave ends the work with a remote cluster; nil before it begins.
 	leave func(slow bool)
-	begun time.Time
 }
 
 // errTooLong ends a pass that has taken too long.
@@ -37,10 +36,11 @@ var errTooLong = errors.New("the pass took too long")
 // BeginStay limits the duration of a pass. The returned function ends the stay.
 func BeginStay(ctx context.Context, places *Places, memory *StayMemory) (*Stay, context.Context, func()) {
 	s := &Stay{places: places, memory: memory}
+	ctx, longest := clients.WithLongest(ctx)
 	ctx, cancel := context.WithTimeoutCause(ctx, LongestPass, errTooLong)
 	return s, ctx, func() {
 		if s.leave != nil {
-			s.leave(time.Since(s.begun) >= places.slow)
+			s.leave(longest.Duration() >= places.slow)
 		}
 		cancel()
 	}
@@ -56,7 +56,7 @@ func (s *Stay) Visit(target string) outcomes.Outcome {
 	if !ok {
 		return s.crowded()
 	}
-	s.leave, s.begun = leave, time.Now()
+	s.leave = leave
 	return outcomes.Proceed
 }
 

@@ -33,11 +33,13 @@ func (t *Targets) Identify(ctx context.Context, id Identity) (Cluster, error) {
 	}
 	uid, err := cluster.UIDOf(ctx, connection)
 	if err != nil {
+		t.dropUnknown(connection.ID)
 		return Cluster{}, err
 	}
 	if uid == LocalCluster || len(validation.IsValidLabelValue(string(uid))) > 0 {
 		// It would be believed that the dependents are in the cluster of the component, where their deletion is not
 		// their server's business.
+		t.dropUnknown(connection.ID)
 		return Cluster{}, fmt.Errorf("the cluster at %s: the UID of namespace %s is not valid; must be a UUID", HostOf(connection.Config().Host), metav1.NamespaceSystem)
 	}
 	if uid != "" {
@@ -56,6 +58,15 @@ func (t *Targets) Identify(ctx context.Context, id Identity) (Cluster, error) {
 	}
 	t.clusters[connection.ID] = found
 	return found, nil
+}
+
+// dropUnknown drops a connection that cannot be used, unless another owner has found out meanwhile that it can.
+func (t *Targets) dropUnknown(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, known := t.clusters[id]; !known && t.kept[id] == nil && id != t.options.Factory.Local().ID {
+		t.options.Factory.Drop(id)
+	}
 }
 
 // HostOf returns the address of a server without parts that could be secret.

@@ -16,6 +16,13 @@ import (
 	"github.com/component-operator/runtime/internal/clients"
 )
 
+// active is the number of connections that are kept.
+type active struct{ count int }
+
+func (a *active) ClientCreated()          {}
+func (a *active) ClientsActive(count int) { a.count = count }
+func (a *active) HostDropped(string)      {}
+
 // TestServersThatLieAboutTheirIdentity has the server of a kubeconfig choose the UID by which its cluster is recorded.
 func TestServersThatLieAboutTheirIdentity(t *testing.T) {
 	t.Parallel()
@@ -28,6 +35,7 @@ func TestServersThatLieAboutTheirIdentity(t *testing.T) {
 		{"it stands for the cluster of the component", LocalCluster, false},
 		{"with an address, the record would be read as that", LocalCluster + "@", false},
 		{"too large for a status", strings.Repeat("x", 1<<20), false},
+		{"not JSON", `"`, false},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()
@@ -42,7 +50,8 @@ func TestServersThatLieAboutTheirIdentity(t *testing.T) {
 				}[request.URL.Path])
 			}))
 			defer server.Close()
-			factory, err := clients.New(clients.Options{Name: "test", Config: &rest.Config{Host: server.URL}})
+			kept := &active{}
+			factory, err := clients.New(clients.Options{Name: "test", Config: &rest.Config{Host: server.URL}, Metrics: kept})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,6 +61,9 @@ func TestServersThatLieAboutTheirIdentity(t *testing.T) {
 			found, err := New(Options{Factory: factory, Name: "test"}).Identify(t.Context(), Identity{KubeConfig: []byte(kubeConfig)})
 			if valid := err == nil && found.UID == test.uid; valid != test.valid {
 				t.Errorf("got %.200v, %.200v", found, err)
+			}
+			if dropped := kept.count == 0; dropped == test.valid {
+				t.Errorf("got %d kept connections", kept.count)
 			}
 		})
 	}

@@ -140,7 +140,7 @@ func (t *Targets) Connect(owner apitypes.NamespacedName, ownerID string, id Iden
 		}
 		t.kept[connection.ID] = found
 	}
-	// The factory may have created the connection again. The old one still works, but sends no events.
+	// After an error of another owner, the factory has created the connection again. The old one works, but sends no events.
 	found.Client = connection
 	if previous := t.usedBy[owner]; previous != "" && previous != connection.ID {
 		t.releaseLocked(owner, ownerID)
