@@ -193,7 +193,8 @@ func (v objectsView) object() (*unstructured.Unstructured, error) {
 // setContent returns the JSON form of a set.
 func setContent(set v1alpha1.Set) map[string]any {
 	content := map[string]any{
-		"name": set.GetName(), "revision": set.GetSetSpec().Revision, "state": string(set.GetSetSpec().GetPresence()), "objects": objectsOf(set), "created": timestamp(set.GetCreationTimestamp().Time),
+		"name": set.GetName(), "revision": set.GetSetSpec().Revision, "state": string(set.GetSetSpec().GetPresence()), "objects": objectsOf(set),
+		"created":   timestamp(set.GetCreationTimestamp().Time),
 		"available": conditionText(set, v1alpha1.ConditionTypeAvailable), "succeeded": conditionText(set, v1alpha1.ConditionTypeSucceeded),
 	}
 	addTexts(content, map[string]string{"changeCause": set.GetAnnotations()[v1alpha1.AnnotationChangeCause]})

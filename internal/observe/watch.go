@@ -139,8 +139,8 @@ type events struct {
 	all func(objects []metav1.Object)
 	one func(object metav1.Object, gone bool)
 
-	most   int                // the maximum length of a list; zero for any
-	end    context.CancelFunc // is called if a list is longer
+	most   int                     // the maximum length of a list; zero for any
+	end    context.CancelCauseFunc // is called if a list is longer
 	listed atomic.Int64
 }
 
@@ -155,7 +155,7 @@ func (e *events) Transformer() cache.TransformFunc {
 			return nil, fmt.Errorf("reading metadata: %w", err)
 		}
 		if e.most > 0 && (e.listed.Add(1) > int64(e.most) || len(found.GetNamespace())+len(found.GetName()) > longestName) {
-			e.end()
+			e.end(errTooMany)
 			return nil, errTooMany
 		}
 		small := &metav1.PartialObjectMetadata{}
@@ -204,9 +204,13 @@ func (e *events) pass(object any, gone bool) error {
 
 // observe is listAndWatchMetadata with functions instead of a store; see events.
 func (c *Cache) observe(ctx context.Context, s source, all func([]metav1.Object), one func(object metav1.Object, gone bool)) error {
-	ctx, end := context.WithCancel(ctx)
-	defer end()
-	return c.listAndWatchMetadata(ctx, s, &events{all: all, one: one, most: int(c.options.MaxBytes / fixedSize), end: end})
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	err := c.listAndWatchMetadata(ctx, s, &events{all: all, one: one, most: int(c.options.MaxBytes / fixedSize), end: end})
+	if err == nil && errors.Is(context.Cause(ctx), errTooMany) {
+		return errTooMany // the reflector takes a context that has ended for an ordinary end
+	}
+	return err
 }
 
 // ofType calls a function that watches a type with the resource of the type. The type may be served under another

@@ -31,7 +31,7 @@ func (r *Record) plan(ctx context.Context) error {
 	if err != nil || r.handle.Deleting {
 		return err
 	}
-	size, packedFrom := chunks.Size(encoded), r.limit/8
+	size := chunks.Size(encoded)
 	inChunks := r.fields.hasRecord() && !r.fields.isPacked()
 	if size >= r.limit || inChunks && size >= r.limit/2 {
 		err := r.planChunks(ctx, encoded)
@@ -41,6 +41,12 @@ func (r *Record) plan(ctx context.Context) error {
 		}
 		// The status had room for it so far.
 	}
+	return r.planInStatus(ctx, encoded, size)
+}
+
+// planInStatus stores the inventory in the status: packed, or as a list.
+func (r *Record) planInStatus(ctx context.Context, encoded []chunks.Item, size int) error {
+	packedFrom := r.limit / 8
 	switch {
 	case !r.memory.unpacked && (size >= packedFrom || r.fields.hasRecord() && size >= packedFrom/2):
 		return r.planPacked(ctx, encoded)
