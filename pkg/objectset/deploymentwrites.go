@@ -92,7 +92,7 @@ func (w deploymentWriter) rollBack(ctx context.Context, target v1alpha1.Set) err
 		{Op: "remove", Path: "/spec/rollbackTo"},
 	}
 	if len(annotations)+len(w.deployment.GetAnnotations()) > 0 {
-		operations = append(operations, operation{Op: "add", Path: "/metadata/annotations", Value: annotations}) // of all, one may have gone
+		operations = append(operations, operation{Op: "add", Path: "/metadata/annotations", Value: annotations}) // without those that are gone
 	}
 	encoded, err := json.Marshal(operations)
 	if err != nil {

@@ -72,8 +72,11 @@ func (r *Record) planPacked(ctx context.Context, encoded []chunks.Item) error {
 	record := newRecord(list, *r.fields.Inventory)
 	if !r.fields.hasRecord() && len(r.items) > 0 {
 		kept, err := r.tryOut(ctx, *record)
-		if r.memory.unpacked = !kept; err != nil || !kept {
+		if err != nil {
 			return err
+		}
+		if r.memory.unpacked = !kept; !kept {
+			return nil
 		}
 	}
 	r.planStatus(ctx, record)
