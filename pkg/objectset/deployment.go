@@ -23,7 +23,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/component-operator/runtime/pkg/objectset/internal/revisions"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
@@ -116,7 +115,7 @@ func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	found := revisions.Of(deployment, sets)
+	found := revisionsOf(deployment, sets)
 	decision, refusal := found.Decide()
 	writer := deploymentWriter{
 		deployment: deployment, finalizer: d.name, newDeployment: d.kind.newDeployment, client: d.client, live: d.live, events: d.events,
@@ -142,7 +141,7 @@ func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (
 	case err != nil:
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	if revisions.IsRefused(failure) {
+	if isRefused(failure) {
 		return reconcile.Result{RequeueAfter: refusedDelay}, nil
 	}
 	return reconcile.Result{}, failure

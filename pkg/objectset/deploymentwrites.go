@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/component-operator/runtime/pkg/objectset/internal/revisions"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
@@ -34,7 +33,7 @@ type deploymentWriter struct {
 }
 
 // do makes all writes of a decision. If one fails, it makes those that do not depend on it.
-func (w deploymentWriter) do(ctx context.Context, decision revisions.Decision) error {
+func (w deploymentWriter) do(ctx context.Context, decision deploymentDecision) error {
 	switch {
 	case decision.Done:
 		return patch(ctx, w.client, w.deployment, func(changed v1alpha1.Deployment) { controllerutil.RemoveFinalizer(changed, w.finalizer) })
@@ -84,7 +83,7 @@ func (w deploymentWriter) rollBack(ctx context.Context, target v1alpha1.Set) err
 		Path  string `json:"path"`
 		Value any    `json:"value,omitempty"`
 	}
-	annotations := revisions.WithChangeCause(w.deployment.GetAnnotations(), target.GetAnnotations()[v1alpha1.AnnotationChangeCause])
+	annotations := withChangeCause(w.deployment.GetAnnotations(), target.GetAnnotations()[v1alpha1.AnnotationChangeCause])
 	operations := []operation{
 		// If it is another one by now, that is a conflict.
 		{Op: "replace", Path: "/metadata/resourceVersion", Value: w.deployment.GetResourceVersion()},
@@ -147,7 +146,7 @@ func (w deploymentWriter) release(set v1alpha1.Set) {
 }
 
 // change changes the settings of a set.
-func (w deploymentWriter) change(ctx context.Context, change revisions.Change) error {
+func (w deploymentWriter) change(ctx context.Context, change setChange) error {
 	err := patch(ctx, w.client, change.Set, change.Want.ApplyTo)
 	if err == nil && change.Want.Lifecycle != change.Set.GetSetSpec().LifecycleState {
 		w.note(change.Set, "Lifecycle"+string(change.Want.Lifecycle), "SetLifecycle", "Set %s becomes %s", change.Set.GetName(), change.Want.Lifecycle)

@@ -77,14 +77,14 @@ func count(phase *v1alpha1.PhaseStatus, item *reconciler.InventoryItem, change *
 	case item.LastAppliedAt != nil:
 		phase.Applied++
 	}
-	if change == nil && isAvailable(item) {
+	if change == nil && isItemAvailable(item) {
 		phase.Available++
 	}
 }
 
-// isAvailable reports whether a dependent is available, as far as the last pass has seen. One that has served its
+// isItemAvailable reports whether a dependent is available, as far as the last pass has seen. One that has served its
 // purpose is.
-func isAvailable(item *reconciler.InventoryItem) bool {
+func isItemAvailable(item *reconciler.InventoryItem) bool {
 	return item.Phase == reconciler.PhaseReady && item.Status == status.CurrentStatus || item.Phase == reconciler.PhaseCompleted
 }
 

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/component"
-	"github.com/component-operator/runtime/pkg/objectset/internal/revisions"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -87,7 +86,7 @@ func (f family) reach(step func(name string) ([]string, error)) (map[string]bool
 //	same label revisions-of, other has the higher revision       newer
 //	anything else, or other is archived and has no objects       nothing
 func (f family) relation(other v1alpha1.Set) reconciler.Relation {
-	if revisions.IsOver(other) {
+	if isOver(other) {
 		return ""
 	}
 	return f.kinship(other)

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/component"
-	"github.com/component-operator/runtime/pkg/objectset/internal/revisions"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
@@ -98,7 +97,7 @@ func (w waker[T]) changed(ctx context.Context, object any) {
 		return
 	}
 	for name, other := range sets.byName {
-		if sets.kinship(other) == "" || revisions.IsOver(set) && revisions.IsOver(other) {
+		if sets.kinship(other) == "" || isOver(set) && isOver(other) {
 			continue
 		}
 		if err := w.wake(other.GetNamespace(), name); err != nil {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package revisions_test
+package objectset
 
 import (
 	"errors"
@@ -19,12 +19,11 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/pkg/component"
-	"github.com/component-operator/runtime/pkg/objectset/internal/revisions"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// content returns phases that are told apart by a letter.
-func content(letter string) v1alpha1.SetContent {
+// contentOf returns phases that are told apart by a letter.
+func contentOf(letter string) v1alpha1.SetContent {
 	manifest := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"content":%q}}`, letter)
 	return v1alpha1.SetContent{Phases: []v1alpha1.Phase{{Name: "only", Objects: []v1alpha1.Object{{Object: runtime.RawExtension{Raw: []byte(manifest)}}}}}}
 }
@@ -44,7 +43,7 @@ func set(t *testing.T, description string) v1alpha1.Set {
 	if _, err := fmt.Sscan(words[1], &result.Spec.Revision); err != nil {
 		t.Fatal(err)
 	}
-	result.Spec.SetContent, result.Spec.LifecycleState, result.Spec.ProgressDeadlineSeconds = content(words[2]), v1alpha1.LifecycleStateActive, 600
+	result.Spec.SetContent, result.Spec.LifecycleState, result.Spec.ProgressDeadlineSeconds = contentOf(words[2]), v1alpha1.LifecycleStateActive, 600
 	result.Status.ObservedGeneration = 1
 	phase := v1alpha1.PhaseStatus{Name: "only", Objects: 3}
 	now := metav1.NewTime(time.Unix(0, 0))
@@ -91,7 +90,7 @@ func deployment(t *testing.T, description string) *v1alpha1.ObjectDeployment {
 	t.Helper()
 	words := strings.Fields(description)
 	result := &v1alpha1.ObjectDeployment{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "web", Generation: 7}}
-	result.Spec.Template.Spec.SetContent, result.Spec.ProgressDeadlineSeconds = content(words[0]), 600
+	result.Spec.Template.Spec.SetContent, result.Spec.ProgressDeadlineSeconds = contentOf(words[0]), 600
 	for _, word := range words[1:] {
 		switch key, value, _ := strings.Cut(word, "="); key {
 		case "paused":
@@ -121,7 +120,7 @@ func deployment(t *testing.T, description string) *v1alpha1.ObjectDeployment {
 }
 
 // short returns a decision in words.
-func short(decision revisions.Decision, refusal error) string {
+func short(decision deploymentDecision, refusal error) string {
 	var words []string
 	if decision.RollBackTo != nil {
 		words = append(words, "roll back to "+decision.RollBackTo.GetName())
@@ -241,7 +240,7 @@ func TestDecide(t *testing.T) {
 			sets[i] = set(t, description)
 		}
 		slices.Reverse(sets) // the order of the list does not matter
-		if got := short(revisions.Of(deployment(t, tc.deployment), sets).Decide()); got != tc.want {
+		if got := short(revisionsOf(deployment(t, tc.deployment), sets).Decide()); got != tc.want {
 			t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
 		}
 	}
@@ -253,7 +252,7 @@ func TestCreatedSet(t *testing.T) {
 	d := deployment(t, "b deadline=9 cause=why")
 	d.Namespace, d.Spec.Template.Spec.ServiceAccountName = "shop", "limited"
 	d.Spec.Template.Metadata = v1alpha1.TemplateMetadata{Labels: map[string]string{"team": "a"}, Annotations: map[string]string{"note": "b"}}
-	decision, err := revisions.Of(d, []v1alpha1.Set{set(t, "web-1 1 a")}).Decide()
+	decision, err := revisionsOf(d, []v1alpha1.Set{set(t, "web-1 1 a")}).Decide()
 	created, ok := decision.Create.(*v1alpha1.ObjectSet)
 	if err != nil || !ok {
 		t.Fatalf("unexpected decision %+v, %v", decision, err)
@@ -318,7 +317,7 @@ func TestReport(t *testing.T) {
 		for i, description := range tc.sets {
 			sets[i] = set(t, description)
 		}
-		found := revisions.Of(deployment(t, tc.deployment), sets)
+		found := revisionsOf(deployment(t, tc.deployment), sets)
 		_, refusal := found.Decide()
 		status := found.Report(refusal, tc.failure)
 		var got []string
@@ -345,7 +344,7 @@ func TestStalledSets(t *testing.T) {
 	} {
 		stuck := set(t, "web-1 1 a")
 		stuck.GetStatus().SetCondition(v1alpha1.ConditionTypeProgressing, component.ConditionFalse, reason, "stuck", metav1.Now())
-		status := revisions.Of(deployment(t, "a"), []v1alpha1.Set{stuck}).Report(nil, nil)
+		status := revisionsOf(deployment(t, "a"), []v1alpha1.Set{stuck}).Report(nil, nil)
 		if got := string(status.Conditions[1].Status) + "/" + status.Conditions[1].Reason; got != want {
 			t.Errorf("%s: got %s, want %s", reason, got, want)
 		}
@@ -355,7 +354,7 @@ func TestStalledSets(t *testing.T) {
 // TestWithoutOrphans goes on although a set cannot be adopted. Its revision is taken nevertheless.
 func TestWithoutOrphans(t *testing.T) {
 	t.Parallel()
-	found := revisions.Of(deployment(t, "b"), []v1alpha1.Set{set(t, "orphan 4 a orphan"), set(t, "web-1 1 a available succeeded applied=3")})
+	found := revisionsOf(deployment(t, "b"), []v1alpha1.Set{set(t, "orphan 4 a orphan"), set(t, "web-1 1 a available succeeded applied=3")})
 	if got := short(found.Decide()); got != "adopt orphan" {
 		t.Errorf("got %q", got)
 	}
@@ -374,7 +373,7 @@ func TestNames(t *testing.T) {
 		if sets != "" {
 			found = append(found, set(t, sets))
 		}
-		status := revisions.Of(d, found).Report(nil, nil)
+		status := revisionsOf(d, found).Report(nil, nil)
 		if got := fmt.Sprint(status.Revision, " ", status.SetName); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -385,7 +384,7 @@ func TestNames(t *testing.T) {
 func TestPausing(t *testing.T) {
 	t.Parallel()
 	sets := []v1alpha1.Set{set(t, "web-1 1 a archived"), set(t, "web-2 2 b archived noticed"), set(t, "web-3 3 c paused noticed"), set(t, "web-4 4 d paused")}
-	status := revisions.Of(deployment(t, "d paused"), sets).Report(nil, nil)
+	status := revisionsOf(deployment(t, "d paused"), sets).Report(nil, nil)
 	if got := status.Conditions[4]; got.Type != v1alpha1.DeploymentPaused || got.Message != "Not paused yet, or still being archived: web-4, web-1" {
 		t.Errorf("unexpected condition %+v", got)
 	}

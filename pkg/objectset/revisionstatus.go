@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package revisions
+package objectset
 
 import (
 	"cmp"
@@ -23,9 +23,9 @@ type verdict struct {
 	reason, message string
 }
 
-// Report returns the status of the deployment. The errors are those of [Revisions.Decide], and of a write; nil if there
+// Report returns the status of the deployment. The errors are those of [revisions.Decide], and of a write; nil if there
 // are none.
-func (r Revisions) Report(refusal, failure error) v1alpha1.DeploymentStatus {
+func (r revisions) Report(refusal, failure error) v1alpha1.DeploymentStatus {
 	status := *r.deployment.GetDeploymentStatus().DeepCopy()
 	status.ObservedGeneration = r.deployment.GetGeneration()
 	status.SetName = ""
@@ -63,7 +63,7 @@ var stalls = []string{
 }
 
 // available returns the condition Available.
-func (r Revisions) available() verdict {
+func (r revisions) available() verdict {
 	current := r.Current()
 	switch {
 	case current == nil:
@@ -84,10 +84,10 @@ func (r Revisions) available() verdict {
 }
 
 // progressing returns the condition Progressing.
-func (r Revisions) progressing(refusal, failure error) verdict {
+func (r revisions) progressing(refusal, failure error) verdict {
 	current := r.Current()
 	switch {
-	case IsRefused(failure):
+	case isRefused(failure):
 		return verdict{reason: v1alpha1.ReasonWriteRefused, message: texts.Text(failure.Error())}
 	case failure != nil:
 		return verdict{holds: true, reason: v1alpha1.ReasonRetrying, message: texts.Text(failure.Error())}
@@ -117,7 +117,7 @@ func (r Revisions) progressing(refusal, failure error) verdict {
 		return verdict{holds: true, reason: v1alpha1.ReasonPendingSuccess, message: "Set " + current.GetName() + " is available, and has not succeeded yet"}
 	}
 	for _, set := range r.own[1:] {
-		if !IsOver(set) {
+		if !isOver(set) {
 			_, _, message := set.GetStatus().GetState()
 			return verdict{holds: true, reason: v1alpha1.ReasonArchiving, message: "Set " + set.GetName() + ": " + message}
 		}
@@ -126,7 +126,7 @@ func (r Revisions) progressing(refusal, failure error) verdict {
 }
 
 // paused returns the condition Paused.
-func (r Revisions) paused() verdict {
+func (r revisions) paused() verdict {
 	message := "No set is created, changed or deleted"
 	if !r.isCurrent {
 		message += ", although the template has changed"
@@ -134,14 +134,14 @@ func (r Revisions) paused() verdict {
 	if current := r.Current(); current != nil && isPaused(current) {
 		message += ". " + about(current, v1alpha1.ConditionTypePaused)
 	}
-	if waits := names(r.own, func(set v1alpha1.Set) bool { return !IsOver(set) && !isPaused(set) }); waits != "" {
+	if waits := names(r.own, func(set v1alpha1.Set) bool { return !isOver(set) && !isPaused(set) }); waits != "" {
 		message = "Not paused yet, or still being archived: " + waits
 	}
 	return verdict{holds: r.deployment.GetDeploymentSpec().Paused && r.deployment.GetDeletionTimestamp() == nil, reason: v1alpha1.ReasonPaused, message: message}
 }
 
 // deleting says what is awaited before the deployment is gone.
-func (r Revisions) deleting() string {
+func (r revisions) deleting() string {
 	for _, set := range slices.Backward(r.own) {
 		if set.GetDeletionTimestamp() != nil {
 			_, _, message := set.GetStatus().GetState()
@@ -168,7 +168,7 @@ func names(sets []v1alpha1.Set, holds func(v1alpha1.Set) bool) string {
 	return strings.Join(found, ", ")
 }
 
-// IsRefused reports whether the API server refuses a write, so that repeating it is of no use until something changes.
-func IsRefused(err error) bool {
+// isRefused reports whether the API server refuses a write, so that repeating it is of no use until something changes.
+func isRefused(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package revisions
+package objectset
 
 import (
 	"cmp"
@@ -16,34 +16,60 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// Decision is what is to be done for a deployment.
-type Decision struct {
+// deploymentDecision is what is to be done for a deployment.
+type deploymentDecision struct {
 	// RollBackTo is a set whose spec is to be copied to the template, by a write that also removes spec.rollbackTo.
 	// Nothing else is to be done before. Nil if there is none.
 	RollBackTo v1alpha1.Set
 	// Adopt are sets of the series without a controller. Nothing else is to be done before, unless they cannot be
-	// adopted; see [Revisions.WithoutOrphans].
+	// adopted; see [revisions.WithoutOrphans].
 	Adopt []v1alpha1.Set
 	// Release are sets whose ownership is to end, because the deployment is deleted without them.
 	Release []v1alpha1.Set
 	// Create is a set to create, without an owner. Nil if there is none.
 	Create v1alpha1.Set
 	// Change are changes of sets.
-	Change []Change
+	Change []setChange
 	// Delete are sets to delete.
 	Delete []v1alpha1.Set
 	// Done reports that a deleted deployment has no sets any more.
 	Done bool
 }
 
-// Change is a change of a set.
-type Change struct {
+// setChange is a change of a set.
+type setChange struct {
 	Set  v1alpha1.Set
-	Want Settings
+	Want setSettings
 }
 
-// Revisions are the sets of a deployment.
-type Revisions struct {
+// revisions are the sets of a deployment. Their methods decide what the deployment does with them, without requests and
+// without changing anything.
+//
+// A deployment looks at the sets that it controls, its revisions. The newest of them, by spec.revision, is the current
+// one. If the template does not make that one, or it is archived, a new one is needed. So a set is never reactivated:
+// returning to an earlier content makes another set.
+//
+// The lifecycle state of a set belongs to the deployment, but for one thing: a set that somebody has archived stays
+// archived.
+//
+//	deployment   set                                                            current set        state
+//	any          archived                                                       any                Archived
+//	paused       any                                                            any                Paused
+//	active       the current one                                                -                  Active
+//	active       an earlier one                                                 has succeeded      Archived
+//	active       an earlier one that is paused, and has nothing left            has not            Archived
+//	active       an earlier one that has nothing left                           has not            Paused
+//	active       an earlier one that was never rolled out completely            has not            Paused
+//	active       any other earlier one                                          has not            Active
+//
+// "has succeeded" means that the set has the condition Succeeded, and is available now. An earlier set that was rolled
+// out goes on correcting what it still has, until the current one has succeeded. One that was not must not go on: its
+// objects belong to outdated content. "has nothing left" means that later sets have adopted all
+// objects that were applied. It is certain only of a set that is paused: another one may be writing.
+//
+// When the deployment is deleted, the sets are deleted from the oldest to the newest, and the newer ones are paused
+// meanwhile: as a set adopts phase by phase, what an older one still has comes later in the order of the phases.
+type revisions struct {
 	deployment v1alpha1.Deployment
 	// own are those that it controls, the newest first. Series are all sets of its series, with those that others
 	// control.
@@ -55,9 +81,9 @@ type Revisions struct {
 	adoptsNone bool
 }
 
-// Of finds the revisions of a deployment among all sets of the kind in its namespace.
-func Of(deployment v1alpha1.Deployment, sets []v1alpha1.Set) Revisions {
-	r := Revisions{deployment: deployment, names: map[string]bool{}}
+// revisionsOf finds the revisions of a deployment among all sets of the kind in its namespace.
+func revisionsOf(deployment v1alpha1.Deployment, sets []v1alpha1.Set) revisions {
+	r := revisions{deployment: deployment, names: map[string]bool{}}
 	for _, set := range sets {
 		r.names[set.GetName()] = true
 		if metav1.IsControlledBy(set, deployment) {
@@ -76,10 +102,10 @@ func Of(deployment v1alpha1.Deployment, sets []v1alpha1.Set) Revisions {
 }
 
 // All returns the sets, the newest first.
-func (r Revisions) All() []v1alpha1.Set { return r.own }
+func (r revisions) All() []v1alpha1.Set { return r.own }
 
 // Current returns the newest set; nil if there is none.
-func (r Revisions) Current() v1alpha1.Set {
+func (r revisions) Current() v1alpha1.Set {
 	if len(r.own) == 0 {
 		return nil
 	}
@@ -87,24 +113,24 @@ func (r Revisions) Current() v1alpha1.Set {
 }
 
 // WithoutOrphans returns revisions that adopt no sets.
-func (r Revisions) WithoutOrphans() Revisions {
+func (r revisions) WithoutOrphans() revisions {
 	r.adoptsNone = true
 	return r
 }
 
 // Decide returns what is to be done. The error says why no set is created: because spec.rollbackTo is refused, or
 // because there is no higher revision.
-func (r Revisions) Decide() (Decision, error) {
+func (r revisions) Decide() (deploymentDecision, error) {
 	switch {
 	case r.deployment.GetDeletionTimestamp() != nil:
 		return r.teardown(), nil
 	case r.deployment.GetDeploymentSpec().Paused:
-		return Decision{Change: r.changes()}, nil
+		return deploymentDecision{Change: r.changes()}, nil
 	}
 	if orphans := r.orphans(); len(orphans) > 0 {
-		return Decision{Adopt: orphans}, nil // one of them may be the newest, or the one to roll back to
+		return deploymentDecision{Adopt: orphans}, nil // one of them may be the newest, or the one to roll back to
 	}
-	decision := Decision{Change: r.changes()}
+	decision := deploymentDecision{Change: r.changes()}
 	if err := r.checkSelector(); err != nil {
 		return decision, err
 	}
@@ -113,7 +139,7 @@ func (r Revisions) Decide() (Decision, error) {
 		if err != nil {
 			return decision, err
 		}
-		return Decision{RollBackTo: set}, nil
+		return deploymentDecision{RollBackTo: set}, nil
 	}
 	var err error
 	if r.isCurrent {
@@ -125,7 +151,7 @@ func (r Revisions) Decide() (Decision, error) {
 }
 
 // checkSelector refuses a selector that does not match the labels of the template, as Kubernetes does for Deployments.
-func (r Revisions) checkSelector() error {
+func (r revisions) checkSelector() error {
 	declared := r.deployment.GetDeploymentSpec().Selector
 	if declared == nil {
 		return nil
@@ -141,9 +167,9 @@ func (r Revisions) checkSelector() error {
 }
 
 // hasCurrent reports whether the newest set is the one that the template makes: because it has that content, or was
-// made from this template and changed by the API server. Of two sets with the highest revision, none is: neither can
+// made from this template and changed by the API server. revisionsOf two sets with the highest revision, none is: neither can
 // adopt what the other has.
-func (r Revisions) hasCurrent() bool {
+func (r revisions) hasCurrent() bool {
 	current := r.Current()
 	switch {
 	case current == nil, isArchived(current), current.GetDeletionTimestamp() != nil:
@@ -156,7 +182,7 @@ func (r Revisions) hasCurrent() bool {
 }
 
 // orphans are sets of the series without a controller, and with a revision that is allowed.
-func (r Revisions) orphans() []v1alpha1.Set {
+func (r revisions) orphans() []v1alpha1.Set {
 	var found []v1alpha1.Set
 	if r.adoptsNone {
 		return nil
@@ -171,7 +197,7 @@ func (r Revisions) orphans() []v1alpha1.Set {
 
 // next returns the set that the template makes. Its revision is higher than that of any set of the series, and such
 // that its name is free. The error says that there is no such revision, and which set has the highest one.
-func (r Revisions) next() (v1alpha1.Set, error) {
+func (r revisions) next() (v1alpha1.Set, error) {
 	set, revision, holder := r.deployment.NewSet(), lastRevision(r.deployment), ""
 	for _, other := range slices.Concat(r.own, r.series) {
 		if others := other.GetSetSpec().Revision; others > revision {
@@ -203,9 +229,9 @@ func lastRevision(deployment v1alpha1.Deployment) int64 {
 }
 
 // currentSettings returns the settings of the current set. A change cause is not removed.
-func (r Revisions) currentSettings(has Settings) Settings {
+func (r revisions) currentSettings(has setSettings) setSettings {
 	spec := r.deployment.GetDeploymentSpec()
-	want := Settings{Lifecycle: v1alpha1.LifecycleStateActive, Deadline: spec.ProgressDeadlineSeconds, Series: r.deployment.GetName()}
+	want := setSettings{Lifecycle: v1alpha1.LifecycleStateActive, Deadline: spec.ProgressDeadlineSeconds, Series: r.deployment.GetName()}
 	want.ChangeCause = cmp.Or(r.deployment.GetAnnotations()[v1alpha1.AnnotationChangeCause], has.ChangeCause)
 	if spec.Paused {
 		want.Lifecycle = v1alpha1.LifecycleStatePaused
@@ -214,8 +240,8 @@ func (r Revisions) currentSettings(has Settings) Settings {
 }
 
 // changes returns how sets have to change.
-func (r Revisions) changes() []Change {
-	var found []Change
+func (r revisions) changes() []setChange {
+	var found []setChange
 	for i, set := range r.own {
 		has := settingsOf(set)
 		want := has
@@ -224,14 +250,14 @@ func (r Revisions) changes() []Change {
 		}
 		want.Series, want.Lifecycle = r.deployment.GetName(), r.lifecycle(i)
 		if want != has {
-			found = append(found, Change{Set: set, Want: want})
+			found = append(found, setChange{Set: set, Want: want})
 		}
 	}
 	return found
 }
 
 // lifecycle returns the state that a set is to have. The documentation of the package has the table.
-func (r Revisions) lifecycle(i int) v1alpha1.LifecycleState {
+func (r revisions) lifecycle(i int) v1alpha1.LifecycleState {
 	set, isNewest := r.own[i], i == 0 && r.isCurrent
 	switch {
 	case isArchived(set), set.GetDeletionTimestamp() != nil:
@@ -250,12 +276,12 @@ func (r Revisions) lifecycle(i int) v1alpha1.LifecycleState {
 }
 
 // surplus returns the oldest of the archived sets beyond the history limit. One that still has objects is not counted.
-func (r Revisions) surplus() []v1alpha1.Set {
+func (r revisions) surplus() []v1alpha1.Set {
 	kept, limit := 0, int(ptr.Deref(r.deployment.GetDeploymentSpec().RevisionHistoryLimit, 10))
 	var found []v1alpha1.Set
 	for _, set := range r.own[1:] {
 		switch {
-		case !IsOver(set) || set.GetDeletionTimestamp() != nil:
+		case !isOver(set) || set.GetDeletionTimestamp() != nil:
 		case kept < limit:
 			kept++
 		default:
@@ -266,16 +292,16 @@ func (r Revisions) surplus() []v1alpha1.Set {
 }
 
 // teardown deletes archived sets, and the oldest of the others. The rest is paused.
-func (r Revisions) teardown() Decision {
-	decision := Decision{Done: len(r.own) == 0}
+func (r revisions) teardown() deploymentDecision {
+	decision := deploymentDecision{Done: len(r.own) == 0}
 	if slices.Contains(r.deployment.GetFinalizers(), metav1.FinalizerOrphanDependents) {
 		// The garbage collector does the same, but overlooks sets of which it has not heard yet.
-		return Decision{Release: r.own}
+		return deploymentDecision{Release: r.own}
 	}
 	oldest := true
 	for _, set := range slices.Backward(r.own) {
 		switch {
-		case IsOver(set):
+		case isOver(set):
 			decision.Delete = append(decision.Delete, set)
 		case oldest:
 			oldest = false
@@ -283,7 +309,7 @@ func (r Revisions) teardown() Decision {
 		case lifecycleOf(set) == v1alpha1.LifecycleStateActive:
 			want := settingsOf(set)
 			want.Lifecycle = v1alpha1.LifecycleStatePaused
-			decision.Change = append(decision.Change, Change{Set: set, Want: want})
+			decision.Change = append(decision.Change, setChange{Set: set, Want: want})
 		}
 	}
 	decision.Delete = slices.DeleteFunc(decision.Delete, func(set v1alpha1.Set) bool { return set.GetDeletionTimestamp() != nil })
@@ -292,7 +318,7 @@ func (r Revisions) teardown() Decision {
 
 // RollbackTarget returns the set to roll back to. Revision 0 stands for the latest one before the current one that has
 // succeeded.
-func (r Revisions) RollbackTarget(revision int64) (v1alpha1.Set, error) {
+func (r revisions) RollbackTarget(revision int64) (v1alpha1.Set, error) {
 	var allowed []string
 	for i, set := range r.own {
 		own := set.GetSetSpec().Revision

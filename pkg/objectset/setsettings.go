@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package revisions
+package objectset
 
 import (
 	"maps"
@@ -9,9 +9,9 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// Settings are what a deployment decides about its sets, besides their content: the lifecycle state, the progress
+// setSettings are what a deployment decides about its sets, besides their content: the lifecycle state, the progress
 // deadline in seconds, the series, and the change cause.
-type Settings struct {
+type setSettings struct {
 	Lifecycle   v1alpha1.LifecycleState
 	Deadline    int32
 	Series      string
@@ -19,23 +19,23 @@ type Settings struct {
 }
 
 // settingsOf returns what a set has.
-func settingsOf(set v1alpha1.Set) Settings {
-	return Settings{
+func settingsOf(set v1alpha1.Set) setSettings {
+	return setSettings{
 		Lifecycle: lifecycleOf(set), Deadline: set.GetSetSpec().ProgressDeadlineSeconds,
 		Series: set.GetLabels()[v1alpha1.LabelRevisionsOf], ChangeCause: set.GetAnnotations()[v1alpha1.AnnotationChangeCause],
 	}
 }
 
 // ApplyTo gives a set the settings.
-func (s Settings) ApplyTo(set v1alpha1.Set) {
+func (s setSettings) ApplyTo(set v1alpha1.Set) {
 	spec := set.GetSetSpec()
 	spec.LifecycleState, spec.ProgressDeadlineSeconds = s.Lifecycle, s.Deadline
 	set.SetLabels(with(set.GetLabels(), v1alpha1.LabelRevisionsOf, s.Series))
-	set.SetAnnotations(WithChangeCause(set.GetAnnotations(), s.ChangeCause))
+	set.SetAnnotations(withChangeCause(set.GetAnnotations(), s.ChangeCause))
 }
 
-// WithChangeCause returns a copy of annotations with a change cause; without one if it is empty.
-func WithChangeCause(annotations map[string]string, cause string) map[string]string {
+// withChangeCause returns a copy of annotations with a change cause; without one if it is empty.
+func withChangeCause(annotations map[string]string, cause string) map[string]string {
 	return with(annotations, v1alpha1.AnnotationChangeCause, cause)
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package revisions
+package objectset
 
 import (
 	"github.com/component-operator/runtime/pkg/component"
@@ -37,8 +37,8 @@ func isAvailable(set v1alpha1.Set) bool {
 	return found.Status == component.ConditionTrue
 }
 
-// IsOver reports whether a set is archived, and has no objects any more.
-func IsOver(set v1alpha1.Set) bool {
+// isOver reports whether a set is archived, and has no objects any more.
+func isOver(set v1alpha1.Set) bool {
 	return isTrue(set, v1alpha1.ConditionTypeArchived)
 }
 
