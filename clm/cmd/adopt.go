@@ -6,8 +6,8 @@ package cmd
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/operation"
+	"github.com/component-operator/runtime/clm/internal/runner"
 )
 
 const objectsHelp = `OBJECT is KIND[.GROUP]/[NAMESPACE/]NAME, for example deployment/web; short names such as deploy work as well. The namespace is needed only if several
@@ -41,7 +41,7 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
 			if o.fromHelm {
 				return runAdoptFromHelm(command.Context(), e, o, args[0])
 			}
-			return o.run(command.Context(), e, func(s *connection.Connection, namespace string, _ bool) (*operation.Plan, error) {
+			return o.run(command.Context(), e, func(s *runner.Connection, namespace string, _ bool) (*operation.Plan, error) {
 				request := operation.HandoverRequest{Namespace: namespace, Name: args[0], Objects: args[1:], Approved: o.approved}
 				return operation.PlanAdoption(command.Context(), s, request)
 			})

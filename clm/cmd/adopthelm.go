@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -48,7 +48,7 @@ func runAdoptFromHelm(ctx context.Context, e *environment, o adoptOptions, name 
 	if err := o.check(); err != nil {
 		return err
 	}
-	return e.repeat(ctx, o.events(), func(s *connection.Connection, namespace string) error {
+	return e.repeat(ctx, o.events(), func(s *runner.Connection, namespace string) error {
 		return o.adopt(ctx, e, s, operation.HelmAdoptionRequest{Namespace: namespace, Name: name, Policies: defaultPolicies()})
 	})
 }
@@ -61,7 +61,7 @@ func defaultPolicies() reconciler.Policies {
 	return operation.Lasting(flags.policies())
 }
 
-func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *connection.Connection, request operation.HelmAdoptionRequest) error {
+func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *runner.Connection, request operation.HelmAdoptionRequest) error {
 	a, err := operation.PlanHelmAdoption(ctx, s, request)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func recordText(release *operation.HelmRelease) string {
 }
 
 // retireAlone deletes Helm's record of a release that was adopted before, if that is wanted.
-func (o *adoptOptions) retireAlone(ctx context.Context, e *environment, s *connection.Connection, release *operation.HelmRelease) error {
+func (o *adoptOptions) retireAlone(ctx context.Context, e *environment, s *runner.Connection, release *operation.HelmRelease) error {
 	if o.dryRun.isSet() {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (o *adoptOptions) retireAlone(ctx context.Context, e *environment, s *conne
 }
 
 // retire deletes Helm's record of an adopted release, or says what may happen while it is there.
-func (o *adoptOptions) retire(ctx context.Context, e *environment, s *connection.Connection, release *operation.HelmRelease) error {
+func (o *adoptOptions) retire(ctx context.Context, e *environment, s *runner.Connection, release *operation.HelmRelease) error {
 	if !o.deleteRecord {
 		fmt.Fprintf(e.err, "Warning: Helm still has a record of the release: helm upgrade changes the objects, and helm uninstall before Helm 4.3 deletes them, whoever owns them. "+
 			"To delete the record: clm adopt %s --from-helm --delete-helm-record -n %s\n", release.Name, release.Namespace)

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/operation"
+	"github.com/component-operator/runtime/clm/internal/runner"
 )
 
 // applyOptions are what clm apply was given.
@@ -102,7 +102,7 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 	o.showNotes = !o.hideNotes
 	if o.plan != "" {
 		o.Exact = true
-		return o.run(ctx, e, func(s *connection.Connection, namespace string, _ bool) (*operation.Plan, error) {
+		return o.run(ctx, e, func(s *runner.Connection, namespace string, _ bool) (*operation.Plan, error) {
 			p, err := operation.Load(ctx, s, o.plan, namespace, o.name, o.approved)
 			if err == nil {
 				p.CreateNamespace = p.CreateNamespace || o.createNamespace
@@ -114,7 +114,7 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 		Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
 		Description: o.description, Conflicts: conflictsOf(o.conflicts), Approved: o.approved,
 	}
-	return o.run(ctx, e, func(s *connection.Connection, namespace string, compare bool) (_ *operation.Plan, err error) {
+	return o.run(ctx, e, func(s *runner.Connection, namespace string, compare bool) (_ *operation.Plan, err error) {
 		request.Namespace = namespace
 		if request.Sources == nil {
 			if request.Sources, err = o.sources.load(ctx, e, o.references); err != nil {

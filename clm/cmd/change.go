@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 )
 
 const outputJSON = "json"
@@ -112,7 +112,7 @@ const (
 
 // planner makes a plan for a release in the namespace. If compare is set, it sends a dry run of each object to the
 // server.
-type planner func(s *connection.Connection, namespace string, compare bool) (*operation.Plan, error)
+type planner func(s *runner.Connection, namespace string, compare bool) (*operation.Plan, error)
 
 // run makes a plan, asks for confirmation, and carries the plan out. If another client changes the release meanwhile,
 // it starts again.
@@ -156,7 +156,7 @@ func (o *changeOptions) check() error {
 	return nil
 }
 
-func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connection.Connection, plan func(compare bool) (*operation.Plan, error)) error {
+func (o *changeOptions) attempt(ctx context.Context, e *environment, s *runner.Connection, plan func(compare bool) (*operation.Plan, error)) error {
 	c := e.consent(o.yes || o.dryRun.isSet(), !o.undeclared)
 	defer c.Close()
 	p, err := plan(c.needed() || o.compares())
@@ -183,7 +183,7 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 }
 
 // carryOut carries out a plan to which the user has agreed.
-func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *connection.Connection, p *operation.Plan, c consent) error {
+func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *runner.Connection, p *operation.Plan, c consent) error {
 	options := o.Options
 	// Only the confirmed plan is carried out, even if the cluster has changed since it was shown. Nor are fields taken
 	// that others have changed since then.

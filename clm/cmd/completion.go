@@ -18,9 +18,9 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 )
 
 // completionTimeout limits how long the user waits after pressing the tab key.
@@ -152,7 +152,7 @@ func completeKubeconfig(names func(config clientcmdapi.Config) []string) complet
 func keysOf[T any](entries map[string]T) []string { return slices.Sorted(maps.Keys(entries)) }
 
 // quietly connects to the cluster, and calls the function with the namespace of the command line.
-func quietly(ctx context.Context, e *environment, use func(s *connection.Connection, namespace string) error) error {
+func quietly(ctx context.Context, e *environment, use func(s *runner.Connection, namespace string) error) error {
 	s, namespace, err := e.connect(ctx, false)
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func quietly(ctx context.Context, e *environment, use func(s *connection.Connect
 
 func completeReleases(ctx context.Context, e *environment, _ []string) ([]cobra.Completion, error) {
 	var offers []cobra.Completion
-	err := quietly(ctx, e, func(s *connection.Connection, namespace string) error {
+	err := quietly(ctx, e, func(s *runner.Connection, namespace string) error {
 		names, err := s.Records().Names(ctx, namespace)
 		for _, name := range names {
 			offers = append(offers, name.Name)
@@ -175,7 +175,7 @@ func completeReleases(ctx context.Context, e *environment, _ []string) ([]cobra.
 
 func completeNamespaces(ctx context.Context, e *environment, _ []string) ([]cobra.Completion, error) {
 	var offers []cobra.Completion
-	err := quietly(ctx, e, func(s *connection.Connection, _ string) error {
+	err := quietly(ctx, e, func(s *runner.Connection, _ string) error {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
 		err := s.Client().List(ctx, list)

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -80,7 +79,7 @@ func runDelete(ctx context.Context, e *environment, o deleteOptions) error {
 	if events && o.dryRun.isSet() {
 		return errDryRunEvents
 	}
-	return e.repeat(ctx, events, func(s *connection.Connection, namespace string) error {
+	return e.repeat(ctx, events, func(s *runner.Connection, namespace string) error {
 		o.Namespace = namespace
 		err := o.attempt(ctx, e, s)
 		if o.ignoreMissing && errors.Is(err, releases.ErrNotFound) {
@@ -92,7 +91,7 @@ func runDelete(ctx context.Context, e *environment, o deleteOptions) error {
 
 // ignore drops the error about a release that does not exist, unless there are parts of its record: then it existed,
 // and may have dependents.
-func (o *deleteOptions) ignore(ctx context.Context, e *environment, s *connection.Connection, missing error) error {
+func (o *deleteOptions) ignore(ctx context.Context, e *environment, s *runner.Connection, missing error) error {
 	parts, err := s.Records().HasParts(ctx, o.Namespace, o.Name)
 	if err != nil || parts {
 		return errors.Join(missing, err)
@@ -101,7 +100,7 @@ func (o *deleteOptions) ignore(ctx context.Context, e *environment, s *connectio
 	return nil
 }
 
-func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *connection.Connection) error {
+func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *runner.Connection) error {
 	d, err := operation.PlanDeletion(ctx, s, o.DeletionRequest)
 	if err != nil {
 		return err

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -50,7 +49,7 @@ and lines with + are restored. ` + askingHelp,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.name = args[0]
-			return e.repeat(command.Context(), false, func(s *connection.Connection, namespace string) error {
+			return e.repeat(command.Context(), false, func(s *runner.Connection, namespace string) error {
 				return o.attempt(command.Context(), e, s, namespace)
 			})
 		},
@@ -65,7 +64,7 @@ and lines with + are restored. ` + askingHelp,
 	return command
 }
 
-func (o *driftOptions) attempt(ctx context.Context, e *environment, s *connection.Connection, namespace string) error {
+func (o *driftOptions) attempt(ctx context.Context, e *environment, s *runner.Connection, namespace string) error {
 	done := e.announce(comparing)
 	p, err := operation.PlanCurrent(ctx, s, namespace, o.name, true)
 	done()

@@ -7,14 +7,14 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/views"
 )
 
 // explain shows people why dependents are not ready that an operation has waited for in vain.
-func (e *environment) explain(ctx context.Context, s *connection.Connection, release *releases.Release, failure error) {
+func (e *environment) explain(ctx context.Context, s *runner.Connection, release *releases.Release, failure error) {
 	report, err := views.Unready(ctx, s, release, failure)
 	if err != nil {
 		fmt.Fprintln(e.err, "the reasons cannot be determined:", display.CleanLines(err.Error()))

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/texts"
 )
 
@@ -89,7 +89,7 @@ func (e *environment) release(ctx context.Context, name string) (*releases.Relea
 }
 
 // openRelease connects to the cluster and reads a release. The connection is to be closed.
-func (e *environment) openRelease(ctx context.Context, name string) (*connection.Connection, *releases.Release, error) {
+func (e *environment) openRelease(ctx context.Context, name string) (*runner.Connection, *releases.Release, error) {
 	s, namespace, err := e.connect(ctx, false)
 	if err != nil {
 		return nil, nil, err

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/clm/internal/runner"
 )
 
 // kube is the cluster that the flags of the command line lead to.
@@ -67,7 +67,7 @@ func (k *kube) context() string {
 }
 
 // connection connects to the cluster, and shows operations by the printer.
-func (k *kube) connection(printer display.Printer) (*connection.Connection, error) {
+func (k *kube) connection(printer display.Printer) (*runner.Connection, error) {
 	config, err := k.flags.ToRESTConfig()
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
@@ -75,7 +75,7 @@ func (k *kube) connection(printer display.Printer) (*connection.Connection, erro
 	// The server says when it has enough.
 	config.QPS = -1
 	config.UserAgent = "clm"
-	return connection.Open(connection.Options{
+	return runner.Open(runner.Options{
 		Config: config, Holder: holder(), Started: k.started, Printer: printer, MaxConcurrency: k.maxConcurrency, Log: k.errOut, Verbosity: k.verbosity,
 	})
 }

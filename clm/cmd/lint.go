@@ -15,10 +15,10 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/version"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/internal/helm/linter"
 )
@@ -121,7 +121,7 @@ func runLint(ctx context.Context, e *environment, o lintOptions) error {
 const reachTimeout = 10 * time.Second
 
 // reach connects to the cluster, and returns the version of its API server. The error says why that is not possible.
-func (e *environment) reach(ctx context.Context) (*connection.Connection, string, error) {
+func (e *environment) reach(ctx context.Context) (*runner.Connection, string, error) {
 	s, err := e.begin(false)
 	if err != nil {
 		return nil, "", err

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/views"
 )
 
@@ -68,7 +68,7 @@ func runLogs(ctx context.Context, e *environment, o logOptions) error {
 	}
 	defer s.Close()
 	o.Options = views.Inspection(s, release, release.Inventory)
-	chosen, err := connection.Choose(s.Client(), release, o.objects)
+	chosen, err := runner.Choose(s.Client(), release, o.objects)
 	if err != nil {
 		return err
 	}

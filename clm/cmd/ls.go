@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/views"
 	"github.com/component-operator/runtime/internal/concurrent"
 )
@@ -102,7 +102,7 @@ func runLs(ctx context.Context, e *environment, o lsOptions) error {
 
 // judge reads the dependents of the releases whose recorded states are not all that is to be known: of those that are
 // being applied, which may have become ready since, and, if they are asked for, of those that may be degraded.
-func (o lsOptions) judge(ctx context.Context, e *environment, s *connection.Connection, found []*releases.Release) error {
+func (o lsOptions) judge(ctx context.Context, e *environment, s *runner.Connection, found []*releases.Release) error {
 	const atOnce = 4  // releases
 	var mu sync.Mutex // guards noted
 	noted := map[string]bool{}

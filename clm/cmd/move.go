@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
+	"github.com/component-operator/runtime/clm/internal/runner"
 )
 
 type moveOptions struct {
@@ -69,7 +69,7 @@ func runMove(ctx context.Context, e *environment, o moveOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	return e.repeat(ctx, o.events(), func(s *connection.Connection, namespace string) error {
+	return e.repeat(ctx, o.events(), func(s *runner.Connection, namespace string) error {
 		return o.attempt(ctx, e, s, operation.MoveRequest{
 			From:    types.NamespacedName{Namespace: cmp.Or(o.fromNamespace, namespace), Name: o.from},
 			To:      types.NamespacedName{Namespace: cmp.Or(o.toNamespace, namespace), Name: o.to},
@@ -78,7 +78,7 @@ func runMove(ctx context.Context, e *environment, o moveOptions) error {
 	})
 }
 
-func (o *moveOptions) attempt(ctx context.Context, e *environment, s *connection.Connection, request operation.MoveRequest) error {
+func (o *moveOptions) attempt(ctx context.Context, e *environment, s *runner.Connection, request operation.MoveRequest) error {
 	c := e.consent(o.yes || o.dryRun.value != "", false)
 	defer c.Close()
 	// Only the server knows the owner of an object that one of them does not have.

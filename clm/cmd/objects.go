@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/views"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
@@ -49,7 +49,7 @@ objects of a set is determined by its probes. For a deployment, all sets that ar
 }
 
 // openObjects connects to the cluster and reads a set or a deployment. The connection is to be closed.
-func (e *environment) openObjects(ctx context.Context, text string) (*connection.Connection, *views.ObjectSets, error) {
+func (e *environment) openObjects(ctx context.Context, text string) (*runner.Connection, *views.ObjectSets, error) {
 	s, namespace, err := e.connect(ctx, false)
 	if err != nil {
 		return nil, nil, err

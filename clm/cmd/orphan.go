@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/operation"
+	"github.com/component-operator/runtime/clm/internal/runner"
 )
 
 func newOrphanCommand(e *environment) *cobra.Command {
@@ -57,7 +57,7 @@ func checkOrphanArguments(args []string, all bool) error {
 }
 
 func runOrphan(ctx context.Context, e *environment, o changeOptions, request operation.HandoverRequest) error {
-	return o.run(ctx, e, func(s *connection.Connection, namespace string, compare bool) (*operation.Plan, error) {
+	return o.run(ctx, e, func(s *runner.Connection, namespace string, compare bool) (*operation.Plan, error) {
 		request.Namespace = namespace
 		p, err := operation.PlanOrphaning(ctx, s, request, compare)
 		if err == nil {

@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
@@ -119,7 +118,7 @@ func shown(err error) error {
 const attempts = 5
 
 // again repeats an attempt, up to the limit, while another client has changed the release after the plan was made.
-func (e *environment) again(s *connection.Connection, limit int, attempt func() error) error {
+func (e *environment) again(s *runner.Connection, limit int, attempt func() error) error {
 	for n := 1; ; n++ {
 		err := attempt()
 		if !releases.IsChanged(err) {
@@ -133,7 +132,7 @@ func (e *environment) again(s *connection.Connection, limit int, attempt func() 
 }
 
 // repeat connects, and makes an attempt, again if another client has changed the release after the plan was made.
-func (e *environment) repeat(ctx context.Context, events bool, attempt func(s *connection.Connection, namespace string) error) error {
+func (e *environment) repeat(ctx context.Context, events bool, attempt func(s *runner.Connection, namespace string) error) error {
 	s, namespace, err := e.connect(ctx, events)
 	if err != nil {
 		return err
@@ -143,7 +142,7 @@ func (e *environment) repeat(ctx context.Context, events bool, attempt func(s *c
 }
 
 // connect opens a connection, and returns the namespace of the command line.
-func (e *environment) connect(ctx context.Context, events bool) (*connection.Connection, string, error) {
+func (e *environment) connect(ctx context.Context, events bool) (*runner.Connection, string, error) {
 	namespace, err := e.kube.namespace()
 	if err != nil {
 		return nil, "", err
@@ -153,7 +152,7 @@ func (e *environment) connect(ctx context.Context, events bool) (*connection.Con
 }
 
 // connectTo is connect with output for people; an empty namespace means all namespaces.
-func (e *environment) connectTo(ctx context.Context, all bool) (*connection.Connection, string, error) {
+func (e *environment) connectTo(ctx context.Context, all bool) (*runner.Connection, string, error) {
 	if !all {
 		return e.connect(ctx, false)
 	}
@@ -162,7 +161,7 @@ func (e *environment) connectTo(ctx context.Context, all bool) (*connection.Conn
 }
 
 // open connects to the cluster. If events is set, operations are shown as events for programs, otherwise for people.
-func (e *environment) open(ctx context.Context, events bool) (*connection.Connection, error) {
+func (e *environment) open(ctx context.Context, events bool) (*runner.Connection, error) {
 	s, err := e.begin(events)
 	if err != nil {
 		return nil, err
@@ -175,6 +174,6 @@ func (e *environment) open(ctx context.Context, events bool) (*connection.Connec
 }
 
 // begin is open for commands that work before the cluster answers.
-func (e *environment) begin(events bool) (*connection.Connection, error) {
+func (e *environment) begin(events bool) (*runner.Connection, error) {
 	return e.kube.connection(e.printer(events))
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/operation"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -54,7 +54,7 @@ To continue a rollback that has not become ready, run the same command again; th
 }
 
 func runRollback(ctx context.Context, e *environment, o changeOptions, request operation.RollbackRequest) error {
-	return o.run(ctx, e, func(s *connection.Connection, namespace string, compare bool) (*operation.Plan, error) {
+	return o.run(ctx, e, func(s *runner.Connection, namespace string, compare bool) (*operation.Plan, error) {
 		request.Namespace = namespace
 		defer e.announce(comparing)()
 		return operation.PlanRollback(ctx, s, request, compare)

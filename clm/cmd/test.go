@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
+	"github.com/component-operator/runtime/clm/internal/runner"
 )
 
 type testOptions struct {
@@ -47,7 +47,7 @@ passed.`,
 					return err
 				}
 			}
-			return e.repeat(command.Context(), false, func(s *connection.Connection, namespace string) error {
+			return e.repeat(command.Context(), false, func(s *runner.Connection, namespace string) error {
 				o.Namespace = namespace
 				return o.attempt(command.Context(), e, s)
 			})
@@ -73,7 +73,7 @@ func (o *testOptions) addFilter(filter string) error {
 	return fmt.Errorf("--filter: %q is neither name=NAME nor !name=NAME", filter)
 }
 
-func (o *testOptions) attempt(ctx context.Context, e *environment, s *connection.Connection) error {
+func (o *testOptions) attempt(ctx context.Context, e *environment, s *runner.Connection) error {
 	run, err := operation.PlanTests(ctx, s, o.TestRequest)
 	if err != nil {
 		return err

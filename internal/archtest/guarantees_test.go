@@ -77,7 +77,7 @@ func TestFeaturesNameTheirTests(t *testing.T) {
 	}
 }
 
-// definedTests returns all tests of the repository by package and name.
+// definedTests returns all tests of the repository by package and name. Programs have the name of their folder.
 func definedTests(t *testing.T) map[string]bool {
 	t.Helper()
 	defined := map[string]bool{}
@@ -91,8 +91,12 @@ func definedTests(t *testing.T) map[string]bool {
 			t.Errorf("%s: no package clause", path)
 			return nil
 		}
+		name := clause[1]
+		if name == "main" {
+			name = filepath.Base(filepath.Dir(path))
+		}
 		for _, match := range definedTest.FindAllStringSubmatch(content, -1) {
-			defined[clause[1]+"."+match[1]] = true
+			defined[name+"."+match[1]] = true
 		}
 		return nil
 	})

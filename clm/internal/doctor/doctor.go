@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/manifest"
 )
 
@@ -79,7 +79,7 @@ type Request struct {
 
 // Examine compares the records of releases with the cluster. It changes nothing. The error is releases.ErrNotFound if
 // there is no trace of a release with the name.
-func Examine(ctx context.Context, c *connection.Connection, request Request) (*Diagnosis, error) {
+func Examine(ctx context.Context, c *runner.Connection, request Request) (*Diagnosis, error) {
 	e := &examination{
 		Request: request, connection: c, diagnosis: &Diagnosis{},
 		recorded: map[string][]string{}, unread: map[string]bool{},
@@ -108,7 +108,7 @@ func (f Finding) Repair(ctx context.Context) error { return f.repair(ctx) }
 type examination struct {
 	Request
 
-	connection *connection.Connection
+	connection *runner.Connection
 	diagnosis  *Diagnosis
 
 	// recorded are the namespaces of all releases with a record, by namespace and name; intact are those whose record

@@ -20,7 +20,6 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/doctor"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/runner"
@@ -42,9 +41,9 @@ func newPlace(t *testing.T) *place {
 	return &place{T: t, namespace: testenv.Namespace(t), client: testenv.Client(t)}
 }
 
-func (p *place) open(config *rest.Config) *connection.Connection {
+func (p *place) open(config *rest.Config) *runner.Connection {
 	p.Helper()
-	s, err := connection.Open(connection.Options{Config: config, Holder: "test"})
+	s, err := runner.Open(runner.Options{Config: config, Holder: "test"})
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -53,7 +52,7 @@ func (p *place) open(config *rest.Config) *connection.Connection {
 }
 
 // apply makes a release of ConfigMaps by these names.
-func (p *place) apply(s *connection.Connection, release string, names ...string) {
+func (p *place) apply(s *runner.Connection, release string, names ...string) {
 	p.Helper()
 	var documents []string
 	for _, name := range names {
@@ -77,7 +76,7 @@ func (p *place) apply(s *connection.Connection, release string, names ...string)
 	}
 }
 
-func (p *place) delete(s *connection.Connection, release string) {
+func (p *place) delete(s *runner.Connection, release string) {
 	p.Helper()
 	d, err := operation.PlanDeletion(p.Context(), s, operation.DeletionRequest{Namespace: p.namespace, Name: release})
 	if err != nil {
@@ -100,7 +99,7 @@ func (p *place) owner(name string) string {
 }
 
 // recorders are the releases that have recorded a ConfigMap.
-func (p *place) recorders(s *connection.Connection, name string) string {
+func (p *place) recorders(s *runner.Connection, name string) string {
 	p.Helper()
 	var found []string
 	for _, release := range []string{"a", "b"} {
@@ -125,7 +124,7 @@ func (p *place) unlock() {
 	}
 }
 
-func (p *place) move(ctx context.Context, s *connection.Connection, name string) error {
+func (p *place) move(ctx context.Context, s *runner.Connection, name string) error {
 	request := operation.MoveRequest{
 		From: apitypes.NamespacedName{Namespace: p.namespace, Name: "a"}, To: apitypes.NamespacedName{Namespace: p.namespace, Name: "b"},
 		Objects: []string{"ConfigMap/" + name},
@@ -206,7 +205,7 @@ func TestMoveSurvivesDeath(t *testing.T) {
 }
 
 // finish does the same again, also after a repair of the records.
-func (p *place) finish(s *connection.Connection, name string, byDoctor bool) {
+func (p *place) finish(s *runner.Connection, name string, byDoctor bool) {
 	p.Helper()
 	if byDoctor {
 		diagnosis, err := doctor.Examine(p.Context(), s, doctor.Request{Namespace: p.namespace})

@@ -13,7 +13,6 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -27,7 +26,7 @@ const lockTimeout = 30 * time.Second
 
 // rebuilding writes the record of a release again, which may be intact, damaged or lost.
 type rebuilding struct {
-	connection *connection.Connection
+	connection *runner.Connection
 	// trusted are namespaces in which marks of a release count although it has nothing else there.
 	trusted []string
 	name    apitypes.NamespacedName

@@ -20,9 +20,9 @@ import (
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -69,7 +69,7 @@ func (s *sweep) run(ctx context.Context) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(sweepers)
-	connection.EachResource(lists, func(gv schema.GroupVersion, resource metav1.APIResource) {
+	runner.EachResource(lists, func(gv schema.GroupVersion, resource metav1.APIResource) {
 		if slices.Contains(resource.Verbs, "list") {
 			group.Go(func() error { return s.resource(ctx, gv, resource) })
 		}

@@ -6,15 +6,15 @@ package operation
 import (
 	"context"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/views"
 )
 
 // acknowledge checks, before a revision is replaced, whether it has become ready after the process that applied it had
 // stopped waiting. If so, it counts as ready: the next revision is no installation, and a revert returns to this one.
 // That it was canceled before does not matter any more. The record says so as soon as the next revision is recorded.
-func acknowledge(ctx context.Context, c *connection.Connection, release *releases.Release) error {
+func acknowledge(ctx context.Context, c *runner.Connection, release *releases.Release) error {
 	if release.Current().State == releases.RevisionReady {
 		return nil
 	}
@@ -29,7 +29,7 @@ func acknowledge(ctx context.Context, c *connection.Connection, release *release
 
 // becameReady reports whether the current revision is recorded as ready, or has become so after the process that
 // applied it had stopped waiting.
-func becameReady(ctx context.Context, c *connection.Connection, release *releases.Release) (bool, error) {
+func becameReady(ctx context.Context, c *runner.Connection, release *releases.Release) (bool, error) {
 	if release.Current().State == releases.RevisionReady {
 		return true, nil
 	}

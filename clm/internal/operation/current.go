@@ -8,13 +8,13 @@ import (
 	"context"
 	"time"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 )
 
 // PlanCurrent plans to apply the current revision again from its record, without its sources. With compare, the plan
 // also says how dependents differ whose drift is left alone. The caller closes the plan.
-func PlanCurrent(ctx context.Context, c *connection.Connection, namespace, name string, compare bool) (*Plan, error) {
+func PlanCurrent(ctx context.Context, c *runner.Connection, namespace, name string, compare bool) (*Plan, error) {
 	plan, err := Current(ctx, c, namespace, name)
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func PlanCurrent(ctx context.Context, c *connection.Connection, namespace, name 
 
 // Current starts a plan from the record of the current revision; Compare completes it. The error is a RefusedError if
 // there is no such revision.
-func Current(ctx context.Context, c *connection.Connection, namespace, name string) (*Plan, error) {
+func Current(ctx context.Context, c *runner.Connection, namespace, name string) (*Plan, error) {
 	release, err := c.Release(ctx, namespace, name)
 	if err != nil {
 		return nil, err

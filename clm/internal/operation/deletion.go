@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/deletionhooks"
@@ -49,7 +48,7 @@ type Deletion struct {
 	// Held are the dependents whose deletion has to be approved, and is not; nil if there are none.
 	Held *reconciler.HeldDeletions
 
-	connection *connection.Connection
+	connection *runner.Connection
 	target     *runner.Target
 	reverts    bool // the revision has failed
 	// leftOut names the deletion hooks that could no longer be applied.
@@ -63,7 +62,7 @@ func (d *Deletion) Close() { d.target.Close() }
 
 // PlanDeletion plans to delete a release. The caller closes the plan. The error is a RefusedError if the deletion hooks
 // cannot be read, and are not skipped.
-func PlanDeletion(ctx context.Context, c *connection.Connection, request DeletionRequest) (*Deletion, error) {
+func PlanDeletion(ctx context.Context, c *runner.Connection, request DeletionRequest) (*Deletion, error) {
 	release, err := c.Release(ctx, request.Namespace, request.Name)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
@@ -59,7 +58,7 @@ func (a *HelmAdoption) Close() {
 //
 // If such an adoption was interrupted, it is continued. The error is a RefusedError if there is another release of clm
 // with the name, or if there is nothing to adopt. The caller closes the result.
-func PlanHelmAdoption(ctx context.Context, c *connection.Connection, request HelmAdoptionRequest) (*HelmAdoption, error) {
+func PlanHelmAdoption(ctx context.Context, c *runner.Connection, request HelmAdoptionRequest) (*HelmAdoption, error) {
 	release, err := find(ctx, c, request.Namespace, request.Name)
 	if err != nil {
 		return nil, err
@@ -84,7 +83,7 @@ func PlanHelmAdoption(ctx context.Context, c *connection.Connection, request Hel
 	return a, a.plan(ctx, c, release, request.Policies)
 }
 
-func (a *HelmAdoption) plan(ctx context.Context, c *connection.Connection, release *releases.Release, policies reconciler.Policies) error {
+func (a *HelmAdoption) plan(ctx context.Context, c *runner.Connection, release *releases.Release, policies reconciler.Policies) error {
 	deployed, current := a.Helm.Deployed, release.Current()
 	plan := &Plan{connection: c, Release: release, Operation: Adopt, New: current == nil, confirm: func(ctx context.Context) error {
 		err := a.Helm.confirm(ctx, c.Client())

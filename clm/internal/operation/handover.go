@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -29,7 +29,7 @@ type HandoverRequest struct {
 
 // PlanAdoption plans to apply the current revision such that the release adopts the objects, which the revision must
 // render, even if they have another owner. The caller closes the plan.
-func PlanAdoption(ctx context.Context, c *connection.Connection, request HandoverRequest) (*Plan, error) {
+func PlanAdoption(ctx context.Context, c *runner.Connection, request HandoverRequest) (*Plan, error) {
 	plan, err := Current(ctx, c, request.Namespace, request.Name)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func PlanAdoption(ctx context.Context, c *connection.Connection, request Handove
 		return nil, err
 	}
 	wanted = slices.DeleteFunc(wanted, func(p dependent) bool { return p.rendered < 0 })
-	found, err := connection.Resolve(c.Client(), request.Objects, wanted, connection.Scope{
+	found, err := runner.Resolve(c.Client(), request.Objects, wanted, runner.Scope{
 		Name: "the current revision of release " + plan.Release.String(), Show: fmt.Sprintf("clm get manifest %s -n %s", request.Name, request.Namespace),
 	})
 	if err != nil {
@@ -77,7 +77,7 @@ func confirmAdoptable(plan *Plan, wanted []dependent) error {
 
 // PlanOrphaning plans to orphan objects: a new revision does not have them, and they stay in the cluster without an
 // owner. The caller closes the plan.
-func PlanOrphaning(ctx context.Context, c *connection.Connection, request HandoverRequest, compare bool) (*Plan, error) {
+func PlanOrphaning(ctx context.Context, c *runner.Connection, request HandoverRequest, compare bool) (*Plan, error) {
 	plan, err := Current(ctx, c, request.Namespace, request.Name)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func PlanOrphaning(ctx context.Context, c *connection.Connection, request Handov
 	}
 	found, description := owned, "orphaned all objects"
 	if !request.All {
-		found, err = connection.Resolve(c.Client(), request.Objects, owned, connection.Scope{
+		found, err = runner.Resolve(c.Client(), request.Objects, owned, runner.Scope{
 			Name: "release " + plan.Release.String(), Show: fmt.Sprintf("clm tree %s -n %s", request.Name, request.Namespace),
 		})
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
@@ -18,7 +17,7 @@ import (
 )
 
 // hooksOf returns the deletion hooks of a release that are not over yet. They are those of its current revision.
-func hooksOf(ctx context.Context, c *connection.Connection, release *releases.Release) ([]deletionhooks.Hook, error) {
+func hooksOf(ctx context.Context, c *runner.Connection, release *releases.Release) ([]deletionhooks.Hook, error) {
 	current := release.Current()
 	if current == nil || current.DeletionHooks == 0 || !deletionhooks.PostDelete.Wants(release.DeletionStage) {
 		return nil, nil

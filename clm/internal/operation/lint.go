@@ -15,9 +15,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/internal/helm/linter"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -46,7 +46,7 @@ type LintRequest struct {
 	// Discovery is what templates see of a cluster, and Helm's linter of its version.
 	Discovery *cluster.Discovery
 	// Connection leads to the cluster that is asked; nil examines the sources without one.
-	Connection *connection.Connection
+	Connection *runner.Connection
 }
 
 // Lint returns what is wrong, that of charts first. An error means that the examination is not complete; what was found

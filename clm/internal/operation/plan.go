@@ -11,7 +11,6 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/sources"
@@ -76,7 +75,7 @@ type Plan struct {
 	// CreateNamespace creates the namespace of a new release if it does not exist.
 	CreateNamespace bool
 
-	connection *connection.Connection
+	connection *runner.Connection
 	exact      *reconciler.Plan
 	objects    []client.Object
 	takeOver   []types.ObjectKey
@@ -174,7 +173,7 @@ func (p *Plan) Unapproved() error {
 // PlanSources plans to make the release what is requested. With compare, the server is asked what would happen to each
 // object, which takes one or two requests per object; ConflictsKeep does that in any case. If the release has no
 // record, but objects or parts of a record exist, the error is a RefusedError. The caller closes the plan.
-func PlanSources(ctx context.Context, c *connection.Connection, request Request, compare bool) (*Plan, error) {
+func PlanSources(ctx context.Context, c *runner.Connection, request Request, compare bool) (*Plan, error) {
 	release, err := find(ctx, c, request.Namespace, request.Name)
 	if err != nil {
 		return nil, err
@@ -206,7 +205,7 @@ func (p *Plan) observe() (err error) {
 }
 
 // find reads a release, or returns a new one.
-func find(ctx context.Context, c *connection.Connection, namespace, name string) (*releases.Release, error) {
+func find(ctx context.Context, c *runner.Connection, namespace, name string) (*releases.Release, error) {
 	if err := c.Ready(ctx); err != nil {
 		return nil, err
 	}

@@ -12,9 +12,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -27,7 +27,7 @@ type Transfer struct {
 	// Objects are those that are moved.
 	Objects []display.Object
 
-	connection *connection.Connection
+	connection *runner.Connection
 	// left is the number of objects whose move is not complete.
 	left int
 }
@@ -47,7 +47,7 @@ type MoveRequest struct {
 
 // PlanMove plans to move objects. If some were moved already, perhaps incompletely, it plans what is left to be done.
 // The caller closes the plan.
-func PlanMove(ctx context.Context, c *connection.Connection, request MoveRequest, compare bool) (*Transfer, error) {
+func PlanMove(ctx context.Context, c *runner.Connection, request MoveRequest, compare bool) (*Transfer, error) {
 	if request.From == request.To {
 		return nil, releases.Refused("--from and --to name the same release, %s", request.From)
 	}
@@ -97,7 +97,7 @@ func (t *Transfer) choose(ctx context.Context, texts []string) ([]dependent, err
 			both = append(both, p)
 		}
 	}
-	found, err := connection.Resolve(t.connection.Client(), texts, both, connection.Scope{
+	found, err := runner.Resolve(t.connection.Client(), texts, both, runner.Scope{
 		Name: fmt.Sprintf("releases %s and %s", t.From.Release, t.To.Release),
 		Show: fmt.Sprintf("clm tree %s -n %s", t.From.Release.Name, t.From.Release.Namespace),
 	})

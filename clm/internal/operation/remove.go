@@ -8,14 +8,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // ClearTests removes the objects of test runs, as part of an operation on the release. A timeout of 0 means no limit.
-func ClearTests(ctx context.Context, c *connection.Connection, o *runner.Operation, release *releases.Release, timeout time.Duration) error {
+func ClearTests(ctx context.Context, c *runner.Connection, o *runner.Operation, release *releases.Release, timeout time.Duration) error {
 	target, err := runner.NewTarget(c, releases.TestOwnerID(release.Namespace, release.Name), release.TestInventory)
 	if err != nil {
 		return err
@@ -64,7 +63,7 @@ func (s *testStore) owner(ctx context.Context, target *runner.Target) reconciler
 
 // testStore records the inventory of tests.
 type testStore struct {
-	connection *connection.Connection
+	connection *runner.Connection
 	operation  *runner.Operation
 	release    *releases.Release
 	// kept are items that stay in the inventory, in addition to those of Save.

@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -46,7 +46,7 @@ type RollbackRequest struct {
 // those of installations and upgrades. Objects that the revision does not have are deleted, unless the release has
 // adopted them: those stay. If such a rollback has been started already, the plan continues it. The caller closes the
 // plan.
-func PlanRollback(ctx context.Context, c *connection.Connection, request RollbackRequest, compare bool) (*Plan, error) {
+func PlanRollback(ctx context.Context, c *runner.Connection, request RollbackRequest, compare bool) (*Plan, error) {
 	release, err := c.Release(ctx, request.Namespace, request.Name)
 	if err != nil {
 		return nil, err

@@ -16,8 +16,8 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -112,7 +112,7 @@ func readPlan(path string) (savedPlan, error) {
 
 // Load reads a plan that was saved for a release. The error is a RefusedError if it was made for another release or
 // cluster, or if the release has changed since. Whether objects have changed is checked when the plan is applied.
-func Load(ctx context.Context, c *connection.Connection, path, namespace, name, approved string) (*Plan, error) {
+func Load(ctx context.Context, c *runner.Connection, path, namespace, name, approved string) (*Plan, error) {
 	saved, err := readPlan(path)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
@@ -70,7 +69,7 @@ type TestRun struct {
 	// Release is the release as it was read.
 	Release *releases.Release
 
-	connection *connection.Connection
+	connection *runner.Connection
 	request    TestRequest
 	tests      []*unstructured.Unstructured
 	// target and store are set when the run starts.
@@ -80,7 +79,7 @@ type TestRun struct {
 
 // PlanTests determines the tests of a release: the objects of its current revision that are applied for a test run
 // only.
-func PlanTests(ctx context.Context, c *connection.Connection, request TestRequest) (*TestRun, error) {
+func PlanTests(ctx context.Context, c *runner.Connection, request TestRequest) (*TestRun, error) {
 	release, err := c.Release(ctx, request.Namespace, request.Name)
 	if err != nil {
 		return nil, err

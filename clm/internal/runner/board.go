@@ -13,7 +13,6 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -56,12 +55,12 @@ const showInterval = 100 * time.Millisecond
 
 // NewBoard returns the board of an operation on a release, which uses the printer of the connection. The revision is 0
 // if the operation makes none.
-func NewBoard(c *connection.Connection, operation, release string, revision int64) *Board {
+func NewBoard(c *Connection, operation, release string, revision int64) *Board {
 	return newBoard(c.Printer(), c.Clock(), display.Progress{Operation: operation, Release: release, Revision: revision})
 }
 
 // NewQuietBoard returns a board that shows nothing. Those who wait for the lock of the operation are told its name.
-func NewQuietBoard(c *connection.Connection, operation string) *Board {
+func NewQuietBoard(c *Connection, operation string) *Board {
 	return newBoard(display.Silent{}, c.Clock(), display.Progress{Operation: operation})
 }
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package runner has what all operations on releases share: it holds the lock of a release, calls the engine until
-// nothing is left to do, and shows the progress.
+// Package runner has what all operations on releases share: the connection to the cluster and to the records in it, the
+// lock of a release, calls of the engine until nothing is left to do, and the progress of these.
 //
 // # Contract
 //

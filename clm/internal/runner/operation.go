@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/concurrent"
@@ -54,7 +53,7 @@ const saveTimeout = 10 * time.Second
 
 // An Operation changes a release while it holds the lock.
 type Operation struct {
-	connection *connection.Connection
+	connection *Connection
 	release    *releases.Release
 	lock       *releases.Lock
 	board      *Board
@@ -64,7 +63,7 @@ type Operation struct {
 }
 
 // Begin acquires the lock of a release. The function that it returns releases the lock.
-func Begin(ctx context.Context, c *connection.Connection, release *releases.Release, b *Board, limits Limits) (*Operation, func(), error) {
+func Begin(ctx context.Context, c *Connection, release *releases.Release, b *Board, limits Limits) (*Operation, func(), error) {
 	lock, err := c.Records().Lock(ctx, releases.LockOptions{
 		Namespace: release.Namespace,
 		Name:      release.Name,
@@ -111,7 +110,7 @@ func waitingText(waiting releases.Waiting) string {
 }
 
 // GiveUp shows the error of an operation that would need another plan, and is not tried again.
-func GiveUp(c *connection.Connection, err error) {
+func GiveUp(c *Connection, err error) {
 	c.Printer().Finish(display.Outcome{Summary: err.Error()})
 }
 
@@ -151,7 +150,7 @@ func (o *Operation) ConfirmUnchanged(ctx context.Context) error {
 // CheckOvertaken returns an InterruptedError if the limits say that older operations are canceled, and this process is
 // the older one: an apply or a rollback of the release has begun whose process was started later. Without that option,
 // operations follow each other in the order in which they get the lock.
-func CheckOvertaken(c *connection.Connection, release *releases.Release, limits Limits) error {
+func CheckOvertaken(c *Connection, release *releases.Release, limits Limits) error {
 	if !limits.CancelOlder {
 		return nil
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/gitops"
@@ -47,7 +46,7 @@ func Reclaims(manager string) bool {
 }
 
 // NewTarget returns an engine for an owner, and starts to watch the recorded dependents. The caller closes it.
-func NewTarget(c *connection.Connection, owner string, recorded []*reconciler.InventoryItem) (*Target, error) {
+func NewTarget(c *Connection, owner string, recorded []*reconciler.InventoryItem) (*Target, error) {
 	t := &Target{owner: owner, inspection: Inspection(c, owner, nil)}
 	var err error
 	t.engine, err = reconciler.New(releases.ReconcilerName, c.Client(), reconciler.Options{
@@ -79,7 +78,7 @@ func (t *Target) Engine() *reconciler.Reconciler { return t.engine }
 func (t *Target) Owner() string { return t.owner }
 
 // Inspection returns the options with which package live looks at the dependents of an owner.
-func Inspection(c *connection.Connection, owner string, items []*reconciler.InventoryItem) live.Options {
+func Inspection(c *Connection, owner string, items []*reconciler.InventoryItem) live.Options {
 	analyzer := status.NewAnalyzer(releases.ReconcilerName, status.Options{Clock: c.Clock()})
 	return live.Options{
 		Client:      c.Client(),

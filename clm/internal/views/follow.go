@@ -13,10 +13,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 )
 
 // Following says which release to follow, and has the functions that are called. They are not called concurrently.
@@ -44,7 +44,7 @@ const shortestPause = 200 * time.Millisecond
 // Follow looks at a release whenever something of it has changed: its record, a dependent, an object that a dependent
 // owns, or the events about these. It returns nil when Show says to stop, and the cause of the context if that ends
 // first. If the user may not watch something, that is noted; the record must be watched.
-func Follow(ctx context.Context, c *connection.Connection, following Following) error {
+func Follow(ctx context.Context, c *runner.Connection, following Following) error {
 	if following.Trouble == nil {
 		following.Trouble = func(error) {}
 	}
@@ -86,7 +86,7 @@ func Follow(ctx context.Context, c *connection.Connection, following Following) 
 // follower watches a release during one call of Follow.
 type follower struct {
 	Following
-	connection *connection.Connection
+	connection *runner.Connection
 	woken      chan struct{}
 	fatal      chan error
 	running    sync.WaitGroup

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -57,7 +57,7 @@ func (r Reasons) limit(options *live.Options) {
 
 // Look reads a snapshot of a release. The reasons why dependents are not ready cost further requests. If the release
 // does not exist, it returns an empty snapshot.
-func Look(ctx context.Context, c *connection.Connection, namespace, name string, reasons Reasons) (*Snapshot, error) {
+func Look(ctx context.Context, c *runner.Connection, namespace, name string, reasons Reasons) (*Snapshot, error) {
 	for {
 		snapshot, err := look(ctx, c, namespace, name, reasons)
 		if err != nil || !snapshot.Abandoned() {
@@ -71,7 +71,7 @@ func Look(ctx context.Context, c *connection.Connection, namespace, name string,
 }
 
 // look reads the record, the dependents and the lock, one after the other.
-func look(ctx context.Context, c *connection.Connection, namespace, name string, reasons Reasons) (*Snapshot, error) {
+func look(ctx context.Context, c *runner.Connection, namespace, name string, reasons Reasons) (*Snapshot, error) {
 	release, err := c.Records().Get(ctx, namespace, name)
 	if errors.Is(err, releases.ErrNotFound) {
 		return &Snapshot{}, nil

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -18,13 +17,13 @@ import (
 )
 
 // Inspection returns the options with which package live looks at dependents of a release.
-func Inspection(c *connection.Connection, release *releases.Release, items []*reconciler.InventoryItem) live.Options {
+func Inspection(c *runner.Connection, release *releases.Release, items []*reconciler.InventoryItem) live.Options {
 	return runner.Inspection(c, releases.OwnerID(release.Namespace, release.Name), items)
 }
 
 // Unready reports on the dependents and deletion hooks that are not ready according to the error of an operation. It
 // returns nil for errors other than NotReadyError.
-func Unready(ctx context.Context, c *connection.Connection, release *releases.Release, err error) (*live.Report, error) {
+func Unready(ctx context.Context, c *runner.Connection, release *releases.Release, err error) (*live.Report, error) {
 	var notReady *releases.NotReadyError
 	if !errors.As(err, &notReady) {
 		return nil, nil

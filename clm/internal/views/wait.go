@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -31,7 +30,7 @@ const (
 
 // Wait waits for what other processes do with a release, which need not exist; zero as the timeout means no limit. The
 // error is a NotReadyError after the timeout, and an InterruptedError if the context has ended.
-func Wait(ctx context.Context, c *connection.Connection, namespace, name string, goal Goal, timeout time.Duration) error {
+func Wait(ctx context.Context, c *runner.Connection, namespace, name string, goal Goal, timeout time.Duration) error {
 	full := namespace + "/" + name
 	w := &waiting{goal: goal, name: full, printer: c.Printer(), state: display.Progress{Operation: "wait", Release: full}}
 	ctx, stop := runner.Limited(ctx, timeout)

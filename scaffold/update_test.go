@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cmd
+package main
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 func scaffold(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
 	var shown bytes.Buffer
-	command := Command()
+	command := newCommand()
 	command.SetOut(&shown)
 	command.SetErr(&shown)
 	command.SetIn(strings.NewReader(""))

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cmd
+package main
 
 import (
 	"bytes"
@@ -40,7 +40,7 @@ func TestUnfinishedUpdate(t *testing.T) {
 	}
 	update := func(ctx context.Context, arguments ...string) (string, error) {
 		var shown bytes.Buffer
-		command := Command()
+		command := newCommand()
 		command.SetOut(&shown)
 		command.SetErr(&shown)
 		command.SetArgs(append(arguments, "--update", folder))

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cmd
+package main
 
 import (
 	"os"
@@ -28,7 +28,7 @@ func TestSignals(t *testing.T) {
 		parent := t.TempDir()
 		code := make(chan int, 1)
 		go func() {
-			code <- Main([]string{
+			code <- run([]string{
 				"--group-name=shop.example.org", "--kind=WebShop", "--operator-name=webshop.shop.example.org", "--go-module=example.org/webshop-operator",
 				"--runtime-version=v1.0.0", filepath.Join(parent, "project"),
 			})

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cmd
+package main
 
 import (
 	"context"
@@ -26,13 +26,13 @@ const (
 	exitInterrupted = 130
 )
 
-// Main runs scaffold with the arguments, which do not include the name of the program, and returns its exit code.
-func Main(arguments []string) int {
+// run runs scaffold with the arguments, which do not include the name of the program, and returns its exit code.
+func run(arguments []string) int {
 	// Signals that the parent process ignores stay ignored, as with nohup and SIGHUP.
 	requests := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
 	ctx, stop := signal.NotifyContext(context.Background(), requests...)
 	defer stop()
-	root := Command()
+	root := newCommand()
 	root.SetArgs(arguments)
 	err := root.ExecuteContext(ctx)
 	switch {
@@ -65,8 +65,8 @@ type settings struct {
 	conflictMarkers    bool
 }
 
-// Command returns scaffold with all its commands.
-func Command() *cobra.Command {
+// newCommand returns scaffold with all its commands.
+func newCommand() *cobra.Command {
 	s := &settings{}
 	command := &cobra.Command{
 		Use:   "scaffold [flags] DIR",
