@@ -4,18 +4,25 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/mod/module"
+	"golang.org/x/term"
 
 	"github.com/component-operator/runtime/scaffold/internal/project"
 )
@@ -181,4 +188,164 @@ func ownVersion() string {
 		return own
 	}
 	return ""
+}
+
+// declare declares the flags. Their defaults stand in the texts, because package project sets them.
+func (s *settings) declare(command *cobra.Command) {
+	flags := command.Flags()
+	flags.SortFlags = false
+	declareOptions(flags, &s.options)
+	flags.StringVar(&s.runtimePath, "runtime-path", "", "folder with a checkout of component-operator-runtime to use instead of a version")
+	flags.BoolVar(&s.interactive, "interactive", false, "ask for required flags that are not given; needs a terminal")
+	flags.BoolVar(&s.updating, "update", false, "update the project in DIR, which scaffold made earlier; other flags change its options")
+	flags.BoolVar(&s.conflictMarkers, "conflict-markers", false, "with --update, write conflict markers into files that you and scaffold changed in the same lines")
+	flags.BoolVar(&s.skipPostProcessing, "skip-post-processing", false, "leave out everything that runs other programs (go, make)")
+	flags.BoolVar(&s.dryRun, "dry-run", false, "show which files would be written, or how an update would change them, and write nothing")
+	for _, flag := range withoutEffect {
+		flags.String(flag.name, "", flag.reason)
+		flags.Lookup(flag.name).Hidden = true
+	}
+	command.PreRun = func(command *cobra.Command, _ []string) {
+		for _, flag := range withoutEffect {
+			if flags.Changed(flag.name) {
+				fmt.Fprintf(command.ErrOrStderr(), "--%s has no effect: %s\n", flag.name, flag.reason)
+			}
+		}
+	}
+}
+
+// declareOptions declares the flags that are recorded in the project.
+func declareOptions(flags *pflag.FlagSet, o *project.Options) {
+	flags.StringVar(&o.GroupName, "group-name", "", "API group of the component, such as shop.example.org (required)")
+	flags.StringVar(&o.GroupVersion, "group-version", "", "version of the API (default v1alpha1)")
+	flags.StringSliceVar(&o.ServedVersions, "served-version", nil, "further version of the API that users may use; the operator converts it (may be repeated)")
+	flags.StringVar(&o.Kind, "kind", "", "kind of the component, such as WebShop (required)")
+	flags.StringVar(&o.Resource, "resource", "", "plural name of the kind in lower case (default: derived from the kind)")
+	flags.StringVar(&o.OperatorName, "operator-name", "", "name that identifies the operator in clusters, such as webshop.shop.example.org (required)")
+	flags.StringVar(&o.GoModule, "go-module", "", "path of the Go module, such as example.org/webshop-operator (required)")
+	flags.StringVar((*string)(&o.Generator), "generator", "", "what renders the dependents: go, resources (Go with typed resources), helm or kustomize "+
+		"(default: what --chart or --kustomization say, else go)")
+	flags.StringVar(&o.Chart, "chart", "", "chart to build the operator around: a folder, a packaged chart, oci://HOST/PATH or https://HOST/PATH#CHART")
+	flags.StringVar(&o.Kustomization, "kustomization", "", "folder of the kustomization to build the operator around")
+	flags.StringVar(&o.Image, "image", "", "name of the operator's image (default: the last element of the module, with the tag latest)")
+	flags.BoolVar(&o.ValidatingWebhook, "with-validating-webhook", false, "add a validating webhook")
+	flags.BoolVar(&o.MutatingWebhook, "with-mutating-webhook", false, "add a mutating webhook")
+	flags.StringVar((*string)(&o.License), "license", "", "license of the project: none or Apache-2.0 (default none)")
+	flags.StringVar(&o.Owner, "owner", "", "holder of the copyright (default: the authors of the program)")
+	flags.BoolVar(&o.SPDXHeaders, "spdx-license-headers", false, "begin each source file with owner and license")
+	flags.StringVar(&o.GoVersion, "go-version", "", "version of Go (default: what the runtime needs)")
+	flags.StringVar(&o.KubernetesVersion, "kubernetes-version", "", "version of the Kubernetes libraries (default: what the runtime needs)")
+	flags.StringVar(&o.ControllerRuntimeVersion, "controller-runtime-version", "", "version of controller-runtime (default: what the runtime needs)")
+	flags.StringVar(&o.ControllerToolsVersion, "controller-tools-version", "", "version of controller-gen (default: what the runtime uses)")
+	flags.StringVar(&o.RuntimeVersion, "runtime-version", "", "version of component-operator-runtime (default: that of scaffold)")
+}
+
+// withoutEffect are flags of the scaffolder that this one replaces. They name libraries of which nothing is left, and
+// are accepted so that scripts go on working.
+var withoutEffect = []struct{ name, reason string }{
+	{"admission-webhook-runtime-version", "webhooks are written against controller-runtime, so there is no such library"},
+	{"code-generator-version", "clients are those of controller-runtime; the project generates none"},
+	{"envtest-kubernetes-version", "tests run in the Kubernetes that comes with the runtime"},
+}
+
+// isLocal reports whether a version is that of a checkout with commits or changes that were never released.
+func isLocal(version string) bool {
+	return strings.Contains(version, "+dirty") || module.IsPseudoVersion(version)
+}
+
+// errNoTerminal says why nothing is asked.
+var errNoTerminal = errors.New("--interactive needs a terminal to ask on; give the flags instead")
+
+// ask asks for required options that were not given, each until the answer is valid. Suggestions are taken with the
+// enter key.
+func (s *settings) ask(ctx context.Context, in io.Reader, out io.Writer) error {
+	if file, ok := in.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
+		return errNoTerminal
+	}
+	return s.askOn(ctx, bufio.NewReader(in), out)
+}
+
+func (s *settings) askOn(ctx context.Context, in *bufio.Reader, out io.Writer) error {
+	o := &s.options
+	for _, question := range []struct {
+		flag, text string
+		value      *string
+		suggestion func() string
+	}{
+		{"group-name", "API group of the component, such as shop.example.org", &o.GroupName, func() string { return "" }},
+		{"kind", "Kind of the component, such as WebShop", &o.Kind, func() string { return "" }},
+		{"operator-name", "Name that identifies the operator in clusters", &o.OperatorName, func() string { return strings.ToLower(o.Kind) + "." + o.GroupName }},
+		{"go-module", "Path of the Go module, such as example.org/webshop-operator", &o.GoModule, func() string { return "" }},
+	} {
+		for *question.value == "" {
+			suggestion := question.suggestion()
+			prompt := question.text
+			if suggestion != "" {
+				prompt += " [" + suggestion + "]"
+			}
+			fmt.Fprint(out, prompt+": ")
+			line, err := readLine(ctx, in)
+			if err != nil {
+				fmt.Fprintln(out)
+				return fmt.Errorf("reading the answer for --%s: %w", question.flag, err)
+			}
+			answer := strings.TrimSpace(line)
+			if answer == "" {
+				answer = suggestion
+			}
+			if problem := project.RequiredProblem(question.flag, answer); problem != "" {
+				fmt.Fprintf(out, "  %q: %s\n", answer, problem)
+				continue
+			}
+			*question.value = answer
+		}
+	}
+	return nil
+}
+
+// readLine reads a line. If the context ends before, it returns at once with its error, and goes on reading in the
+// background: input cannot be interrupted.
+func readLine(ctx context.Context, in *bufio.Reader) (string, error) {
+	type result struct {
+		line string
+		err  error
+	}
+	read := make(chan result, 1)
+	go func() {
+		line, err := in.ReadString('\n')
+		read <- result{line, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case got := <-read:
+		return got.line, got.err
+	}
+}
+
+// showTree draws the files of a project.
+func showTree(out io.Writer, folder string, tree project.Tree) {
+	fmt.Fprintln(out, folder)
+	children := map[string][]string{}
+	for _, file := range tree.Paths() {
+		for child := file; child != "."; child = path.Dir(child) {
+			if parent := path.Dir(child); !slices.Contains(children[parent], child) {
+				children[parent] = append(children[parent], child)
+			}
+		}
+	}
+	draw(out, children, ".", "")
+	folders := slices.Collect(maps.Keys(children))
+	fmt.Fprintf(out, "\n%d folders, %d files\n", len(folders)-1, len(tree))
+}
+
+func draw(out io.Writer, children map[string][]string, folder, indent string) {
+	for i, child := range children[folder] {
+		branch, next := "├── ", "│   "
+		if i == len(children[folder])-1 {
+			branch, next = "└── ", "    "
+		}
+		fmt.Fprintln(out, indent+branch+strings.TrimPrefix(child, folder+"/"))
+		draw(out, children, child, indent+next)
+	}
 }

@@ -4,10 +4,18 @@
 package cmd
 
 import (
-	"github.com/spf13/cobra"
+	"context"
+	"errors"
+	"fmt"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 const objectsHelp = `OBJECT is KIND[.GROUP]/[NAMESPACE/]NAME, for example deployment/web; short names such as deploy work as well. The namespace is needed only if several
@@ -52,4 +60,129 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
 	command.Flags().BoolVar(&o.fromHelm, "from-helm", false, "adopt the release of Helm with this name")
 	command.Flags().BoolVar(&o.deleteRecord, "delete-helm-record", false, "with --from-helm, delete Helm's record of the release in the end, so that Helm does not know it any more")
 	return command
+}
+
+// adoptOptions are the options of clm adopt.
+type adoptOptions struct {
+	changeOptions
+
+	// fromHelm adopts a release of Helm; deleteRecord also deletes Helm's record of it.
+	fromHelm, deleteRecord bool
+}
+
+// checkArguments checks the number of arguments, which depends on the flags.
+func (o *adoptOptions) checkArguments(args []string) error {
+	switch {
+	case o.deleteRecord && !o.fromHelm:
+		return errors.New("flag --delete-helm-record needs --from-helm")
+	case o.deleteRecord && o.Wait != operation.WaitReady:
+		return errors.New("flags --delete-helm-record and --no-wait cannot be used together: the record is deleted when everything is ready")
+	case len(args) == 0:
+		return errors.New("NAME is missing")
+	case o.fromHelm && len(args) > 1:
+		return errors.New("flag --from-helm adopts all objects of the Helm release NAME; OBJECT is not allowed")
+	case !o.fromHelm && len(args) == 1:
+		return errors.New("OBJECT... is missing; --from-helm adopts a release of Helm")
+	default:
+		return nil
+	}
+}
+
+// runAdoptFromHelm makes a release of Helm one of clm.
+func runAdoptFromHelm(ctx context.Context, e *environment, o adoptOptions, name string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	return e.repeat(ctx, o.events(), func(s *runner.Connection, namespace string) error {
+		return o.adopt(ctx, e, s, operation.HelmAdoptionRequest{Namespace: namespace, Name: name, Policies: defaultPolicies()})
+	})
+}
+
+// defaultPolicies are the policies of clm apply without flags, so that applying the same chart afterwards makes no
+// revision that differs only by them.
+func defaultPolicies() reconciler.Policies {
+	var flags policyFlags
+	addPolicyFlags(pflag.NewFlagSet("", pflag.ContinueOnError), &flags)
+	return operation.Lasting(flags.policies())
+}
+
+func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *runner.Connection, request operation.HelmAdoptionRequest) error {
+	a, err := operation.PlanHelmAdoption(ctx, s, request)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if a.Plan == nil {
+		fmt.Fprintf(e.err, "Helm release %s has become a release of clm already.\n", a.Helm)
+		return o.retireAlone(ctx, e, s, a.Helm)
+	}
+	deployed := a.Helm.Deployed
+	fmt.Fprintf(e.err, "Revision %d of Helm release %s is deployed, from %s-%s.\n", deployed.Number, a.Helm, display.Clean(deployed.Chart), display.Clean(deployed.Version))
+	e.warnOfHelm(a)
+	if o.deleteRecord {
+		fmt.Fprintln(e.err, recordText(a.Helm)+" is deleted at the end.")
+	}
+	err = o.attempt(ctx, e, s, func(bool) (*operation.Plan, error) { return a.Plan, nil })
+	if err != nil || o.dryRun.isSet() {
+		return err
+	}
+	if len(a.Plan.Pending()) == 0 {
+		// There was no question.
+		return o.retireAlone(ctx, e, s, a.Helm)
+	}
+	return o.retire(ctx, e, s, a.Helm)
+}
+
+// warnOfHelm names other programs that have installed objects of the release.
+func (e *environment) warnOfHelm(a *operation.HelmAdoption) {
+	for _, program := range a.Programs {
+		fmt.Fprintf(e.err, "Warning: objects of the release were installed by %s, a program with Helm's packages. If it is a controller, stop it from managing the release first. "+
+			"clm does not remove the fields that it has set and the chart no longer has; to remove them: clm apply with --update-policy replace\n", display.Clean(program))
+	}
+}
+
+// recordText names Helm's record of a release.
+func recordText(release *operation.HelmRelease) string {
+	return fmt.Sprintf("Helm's record of release %s (%s)", release, release.Records())
+}
+
+// retireAlone deletes Helm's record of a release that was adopted before, if that is wanted.
+func (o *adoptOptions) retireAlone(ctx context.Context, e *environment, s *runner.Connection, release *operation.HelmRelease) error {
+	if o.dryRun.isSet() {
+		return nil
+	}
+	if o.deleteRecord {
+		adopted, err := s.Records().Get(ctx, release.Namespace, release.Name)
+		if err != nil {
+			return err
+		}
+		if adopted.State != releases.StateReady {
+			return releases.Refused("Helm's record is not deleted as long as release %s is not ready (it is %s); to see why: clm status %s -n %s",
+				adopted, adopted.State, adopted.Name, adopted.Namespace)
+		}
+		c := e.consent(o.yes, false)
+		defer c.Close()
+		if err := c.get(ctx, fmt.Sprintf("Delete %s?", recordText(release))); err != nil {
+			return err
+		}
+	}
+	return o.retire(ctx, e, s, release)
+}
+
+// retire deletes Helm's record of an adopted release, or says what may happen while it is there.
+func (o *adoptOptions) retire(ctx context.Context, e *environment, s *runner.Connection, release *operation.HelmRelease) error {
+	if !o.deleteRecord {
+		fmt.Fprintf(e.err, "Warning: Helm still has a record of the release: helm upgrade changes the objects, and helm uninstall before Helm 4.3 deletes them, whoever owns them. "+
+			"To delete the record: clm adopt %s --from-helm --delete-helm-record -n %s\n", release.Name, release.Namespace)
+		return nil
+	}
+	err := release.Retire(ctx, s.Client())
+	if errors.Is(err, operation.ErrHelmChanged) {
+		return releases.Refused("%s; its record was not deleted. To adopt what Helm has installed since, run the same command again", err)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.err, "%s was deleted.\n", recordText(release))
+	return nil
 }

@@ -4,14 +4,19 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/component-operator/runtime/clm/internal/operation"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // applyOptions are what clm apply was given.
@@ -124,4 +129,119 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 		defer e.announce(comparing)()
 		return operation.PlanSources(ctx, s, request, compare)
 	})
+}
+
+// revert returns to the last revision that was ready after a plan has failed, or deletes the release if there is none.
+// The command has failed in any case.
+func (o *applyOptions) revert(ctx context.Context, e *environment, p *operation.Plan, failure error) error {
+	p.Close()
+	// A process that has changed the release since then has seen the failure.
+	o.CancelOlder = false
+	ready := p.Release.LastReady()
+	if !p.NeverReady() {
+		// The revision had been ready; another one would not be what is wanted.
+		return shown(failure)
+	}
+	if ready == nil && p.Revision.Installed {
+		return errors.Join(failure, fmt.Errorf(
+			"release %s was not deleted: it was first applied by an earlier revision, which is no longer recorded; fix the sources and apply them again, or: clm delete %s -n %s",
+			p.Release, p.Release.Name, p.Release.Namespace))
+	}
+	if ready == nil && cmp.Or(p.Revision.Basis, p.Revision.Number) > 1 {
+		return errors.Join(failure, fmt.Errorf(
+			"release %s was not deleted: it has earlier revisions, whose objects may be in use; fix the sources and apply them again, or: clm delete %s -n %s",
+			p.Release, p.Release.Name, p.Release.Namespace))
+	}
+	s, err := e.open(ctx, o.events())
+	if err != nil {
+		return unreverted(ctx, p, failure, err)
+	}
+	defer s.Close()
+	limits := o.Limits
+	limits.Instead = "To " + insteadOfRevert(p)
+	if ready == nil {
+		d, err := operation.PlanDeletion(ctx, s, operation.DeletionRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Failed: p})
+		if err != nil {
+			return unreverted(ctx, p, failure, err)
+		}
+		defer d.Close()
+		err = d.Delete(ctx, limits)
+		o.sayReverted(e, err, fmt.Sprintf("revision %d has failed; the release was deleted", p.Revision.Number))
+		return concluded(ctx, failure, err)
+	}
+	back, err := operation.PlanRollback(ctx, s, operation.RollbackRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Number: ready.Number, Failed: p}, false)
+	if err != nil {
+		return unreverted(ctx, p, failure, err)
+	}
+	defer back.Close()
+	if err := back.Unapproved(); err != nil {
+		return unreverted(ctx, p, failure, err)
+	}
+	options := o.Options
+	options.Limits = limits
+	options.Exact, options.Wait, options.Reverts = false, operation.WaitReady, false
+	err = back.Apply(ctx, options)
+	o.sayReverted(e, err, fmt.Sprintf("revision %d has failed; in force is revision %d, with the objects of revision %d", p.Revision.Number, back.Revision.Number, ready.Number))
+	return concluded(ctx, failure, err)
+}
+
+// sayReverted has the last line say what a failure has led to, if it was reverted.
+func (o *applyOptions) sayReverted(e *environment, err error, text string) {
+	if err == nil && !o.events() {
+		fmt.Fprintln(e.err, text)
+	}
+}
+
+// unreverted returns the error of a command that has not begun to revert a failure because of another error. What has
+// failed decides about the exit code, unless the command was interrupted: then it says what the user has to do instead.
+func unreverted(ctx context.Context, p *operation.Plan, failure, err error) error {
+	if !isInterrupted(ctx, err) {
+		return errors.Join(failure, notReverted(err))
+	}
+	return fmt.Errorf("%w before revision %d was reverted; to %s", &releases.InterruptedError{}, p.Release.Current().Number, insteadOfRevert(p))
+}
+
+// insteadOfRevert says how to revert a plan that has failed without the command that applied it. The deletion of a
+// first installation would spare what that has adopted; clm delete does not know that.
+func insteadOfRevert(p *operation.Plan) string {
+	ready := p.Release.LastReady()
+	switch {
+	case ready != nil:
+		return fmt.Sprintf("return to revision %d: clm rollback %s %d -n %s", ready.Number, p.Release.Name, ready.Number, p.Release.Namespace)
+	case slices.ContainsFunc(p.Release.Inventory, func(item *reconciler.InventoryItem) bool { return item.Adopted }):
+		return "keep the objects that existed before the release, do not delete it: fix the sources and apply them again"
+	default:
+		return fmt.Sprintf("delete the release: clm delete %s -n %s", p.Release.Name, p.Release.Namespace)
+	}
+}
+
+// isInterrupted reports whether an error comes from an interrupt by the user.
+func isInterrupted(ctx context.Context, err error) bool {
+	var interrupted *releases.InterruptedError
+	return ctx.Err() != nil && (errors.As(err, &interrupted) || errors.Is(err, context.Canceled))
+}
+
+// notReverted says why nothing is reverted. What has failed decides about the exit code.
+func notReverted(err error) error {
+	return fmt.Errorf("reverting the failed revision: %s", err) //nolint:errorlint // what it is must not be seen any more
+}
+
+// concluded returns the error of a command that has reverted a failure. What has failed decides about the exit code,
+// unless the revert was interrupted or canceled: then the release is in the hands of another process, or to be reverted
+// by the user.
+func concluded(ctx context.Context, failure, reverting error) error {
+	var canceled *releases.InterruptedError
+	if errors.As(reverting, &canceled) || isInterrupted(ctx, reverting) {
+		return shown(reverting)
+	}
+	return errors.Join(shown(failure), unrepeated(reverting))
+}
+
+// unrepeated returns an error that does not make the command start again, which would apply the failed revision once
+// more.
+func unrepeated(err error) error {
+	if releases.IsChanged(err) {
+		return notReverted(err)
+	}
+	return err
 }

@@ -4,15 +4,25 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 const outputJSON = "json"
@@ -265,5 +275,269 @@ func question(p *operation.Plan) string {
 		return "Change"
 	default:
 		return "Create"
+	}
+}
+
+// askingHelp explains the confirmation; it ends a paragraph of a help text.
+const askingHelp = `clm asks on the terminal, even if standard
+input or output is redirected. Without a terminal, or if the environment variable CI is set, clm refuses to continue unless --yes is given.`
+
+// consent asks the user to confirm what a command is about to do. The zero value needs no confirmation.
+type consent struct {
+	// dialog is the terminal for the question; nil if there is no question.
+	dialog *display.Dialog
+	// silence says why the user cannot be asked for a required confirmation; nil if none is required.
+	silence error
+	// context is where it is about to do that; may be empty.
+	context string
+	errOut  io.Writer
+}
+
+// consent opens the terminal unless --yes was given. If it cannot ask, the command may continue only if its arguments
+// declare the result, and no user sits at a terminal. The caller must close the consent.
+func (e *environment) consent(given, declared bool) consent {
+	c := consent{errOut: e.err, context: e.kube.context()}
+	if given {
+		return c
+	}
+	var err error
+	if e.dialog == nil {
+		err = &display.SilenceError{Reason: "clm cannot ask, because there is no terminal"}
+	} else if c.dialog, err = e.dialog(); err == nil {
+		return c
+	}
+	var silence *display.SilenceError
+	if attended := errors.As(err, &silence) && silence.Attended; attended || !declared {
+		c.silence = err
+	}
+	return c
+}
+
+// openDialog opens the terminal if the streams are those of the process.
+func (e *environment) openDialog() (*display.Dialog, error) { return display.OpenDialog(e.in, e.err) }
+
+// needed reports whether a confirmation is required.
+func (c consent) needed() bool { return c.dialog != nil || c.silence != nil }
+
+// out is where to show the plan for confirmation: standard error, or the terminal if the user would not see that.
+func (c consent) out() io.Writer {
+	if c.dialog != nil && !display.IsTerminal(c.errOut) {
+		return c.dialog
+	}
+	return c.errOut
+}
+
+// shown reports whether the user has seen what was printed there.
+func (c consent) shown(out io.Writer, form output) bool {
+	return form.forPeople() && (c.dialog == nil || display.IsTerminal(out))
+}
+
+// get asks for confirmation, by a question that it completes by the context of the kubeconfig. The error is a
+// RefusedError unless the user agrees, or has by --yes.
+func (c consent) get(ctx context.Context, question string) error {
+	if c.silence != nil {
+		return &releases.RefusedError{Reason: "not confirmed: " + c.silence.Error() + "; nothing was changed; to continue without confirmation: --yes"}
+	}
+	if c.dialog == nil {
+		return nil
+	}
+	if c.context != "" {
+		// Before the end, or before what the question adds: "Create release demo/web in context prod, although …?"
+		at := strings.IndexAny(question, ",?")
+		question = question[:at] + " in context " + display.Clean(c.context) + question[at:]
+	}
+	answer, err := c.dialog.Ask(ctx, question+" [y/N]")
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	default:
+		return &releases.RefusedError{Reason: "not confirmed; nothing was changed"}
+	}
+}
+
+func (c consent) Close() {
+	if c.dialog != nil {
+		_ = c.dialog.Close()
+	}
+}
+
+// dryRun is the value of the flag --dry-run, which means the same for all commands: show what the command would do, and
+// do nothing. The values are those of kubectl and Helm.
+type dryRun struct{ choice }
+
+const (
+	dryRunNone   = "none"
+	dryRunClient = "client"
+	dryRunServer = "server"
+	dryRunFlag   = "dry-run"
+)
+
+// addDryRunFlag adds the flag. Without a value, it asks the server, as clm plan does.
+func addDryRunFlag(flags *pflag.FlagSet, d *dryRun) {
+	d.allowed = []string{dryRunNone, dryRunClient, dryRunServer}
+	flags.VarPF(d, dryRunFlag, "", "show what would be done, and do nothing; --dry-run=client does so without asking the API server about each object").NoOptDefVal = dryRunServer
+}
+
+// Type makes help texts show the flag without a value, like any flag that needs none.
+func (d *dryRun) Type() string { return "bool" }
+
+// isSet reports whether nothing must be done.
+func (d *dryRun) isSet() bool { return d.value != "" && d.value != dryRunNone }
+
+// asksServer reports whether nothing must be done, and the API server is asked about each object.
+func (d *dryRun) asksServer() bool { return d.value == dryRunServer }
+
+// checkDryRun refuses a value of --dry-run without an equals sign: it would be an argument.
+func checkDryRun(command *cobra.Command, args []string) error {
+	flag := command.Flags().Lookup(dryRunFlag)
+	if flag == nil || !flag.Changed {
+		return nil
+	}
+	for i, arg := range args {
+		// The first one may be the name of a release.
+		if _, err := os.Stat(arg); err != nil && i > 0 && slices.Contains([]string{dryRunClient, dryRunServer}, arg) {
+			return errors.New("the value of --dry-run needs an equals sign: --dry-run=" + arg)
+		}
+	}
+	return nil
+}
+
+const defaultTimeout = 5 * time.Minute
+
+func addLimitFlags(flags *pflag.FlagSet, limits *runner.Limits) {
+	limits.Timeout = defaultTimeout
+	flags.Var(period(&limits.Timeout), "timeout", "how long to wait for objects to become ready or to be deleted; 0 means no limit")
+	flags.Var(period(&limits.LockTimeout), "lock-timeout", "how long to wait for the lock of the release while another process holds it; 0 means no limit")
+}
+
+func addCancelFlag(flags *pflag.FlagSet, limits *runner.Limits) {
+	flags.BoolVar(&limits.CancelOlder, "cancel-older", false,
+		"cancel an apply or rollback of the release that an earlier process has in progress, instead of waiting until it ends, then make the plan again, which may be "+
+			"refused; wait for other operations")
+}
+
+func addNamespaceFlag(flags *pflag.FlagSet, create *bool) {
+	flags.BoolVar(create, "create-namespace", false, "create the namespace of the release if it does not exist")
+}
+
+// policyFlags are the policies of objects whose annotations say nothing.
+type policyFlags struct {
+	adopt, update, prune choice
+}
+
+// pruneReport is the value of --prune for the prune policy keep: what stays is named, as Argo CD does by default.
+const pruneReport = "report"
+
+var adoptionPolicies = []string{types.AdoptionPolicyNever, types.AdoptionPolicyIfUnowned, types.AdoptionPolicyAlways}
+
+func addPolicyFlags(flags *pflag.FlagSet, p *policyFlags) {
+	p.adopt = choice{value: types.AdoptionPolicyIfUnowned, allowed: adoptionPolicies}
+	p.update = choice{value: types.UpdatePolicySsaOverride, allowed: []string{
+		types.UpdatePolicySsaOverride, types.UpdatePolicySsaMerge, types.UpdatePolicyReplace, types.UpdatePolicyRecreate,
+	}}
+	flags.Var(&p.adopt, "adopt", "when to adopt existing objects")
+	flags.Var(&p.update, "update-policy", "how to update objects")
+}
+
+func addPruneFlag(flags *pflag.FlagSet, p *policyFlags) {
+	p.prune = choice{value: types.PrunePolicyDelete, allowed: []string{types.PrunePolicyDelete, types.PrunePolicyConfirm, pruneReport}}
+	flags.Var(&p.prune, "prune", "what to do with objects that are no longer in the manifests: delete them, delete them after --approve-deletions, or keep and report them")
+}
+
+func (p policyFlags) policies() reconciler.Policies {
+	policies := reconciler.Policies{Adoption: reconciler.AdoptionPolicy(p.adopt.value), Update: reconciler.UpdatePolicy(p.update.value)}
+	switch p.prune.value {
+	case pruneReport:
+		policies.Prune = reconciler.PrunePolicyKeep
+	case types.PrunePolicyConfirm:
+		policies.Prune = reconciler.PrunePolicyConfirm
+	}
+	// The default stays empty: a revision with other policies is another one.
+	return policies
+}
+
+// choice is the value of a flag that allows few texts.
+type choice struct {
+	value   string
+	allowed []string
+}
+
+func (c *choice) String() string { return c.value }
+
+func (c *choice) Type() string { return strings.Join(c.allowed, "|") }
+
+func (c *choice) Set(value string) error {
+	for _, allowed := range c.allowed {
+		if value == allowed {
+			c.value = value
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is not one of %s", value, strings.Join(c.allowed, ", "))
+}
+
+// noWait is the value of the flag --no-wait.
+func noWait(wait *operation.Wait) pflag.Value {
+	return flagValue{kind: "bool", text: func() string { return string(*wait) }, set: func(text string) error {
+		switch value := operation.Wait(text); {
+		case value == operation.WaitWritten || value == operation.WaitWave || value == operation.WaitNothing:
+			*wait = value
+		case text == "false":
+			*wait = operation.WaitReady
+		default:
+			return fmt.Errorf("%q is not one of true, false, wave, all", text)
+		}
+		return nil
+	}}
+}
+
+// maxDeletions bounds how many objects an operation may delete. The zero value allows to delete all but one.
+type maxDeletions struct{ limit reconciler.MaxDeletions }
+
+func (m *maxDeletions) String() string { return string(m.limit) }
+
+func (m *maxDeletions) Type() string { return "N|N%" }
+
+func (m *maxDeletions) Set(value string) error {
+	limit := reconciler.MaxDeletions(value)
+	if err := limit.Validate(); err != nil || limit == "" || limit == reconciler.MaxDeletionsAllButOne {
+		return fmt.Errorf("%q is neither a non-negative number nor a percentage from 0%% to 100%%", value)
+	}
+	m.limit = limit
+	return nil
+}
+
+// check refuses a plan that deletes more than is allowed. Nothing is applied then: the engine would apply the rest, and
+// hold the deletions back.
+func (m *maxDeletions) check(p *operation.Plan) error {
+	deletions, dependents := 0, 0
+	deleted := map[types.ObjectID]bool{}
+	for _, change := range p.Changes {
+		if change.Verb == reconciler.VerbDeleted {
+			deletions++
+			deleted[types.IDOf(change.Object)] = true
+		}
+	}
+	for _, item := range p.Release.Inventory {
+		// Kept objects do not count for what is left.
+		if item.Phase != reconciler.PhaseCompleted && (item.Phase != reconciler.PhaseKept || deleted[types.IDOf(item)]) {
+			dependents++
+		}
+	}
+	allowed, err := cmp.Or(m.limit, reconciler.MaxDeletionsAllButOne).Of(dependents)
+	switch {
+	case err != nil:
+		return err
+	case deletions <= allowed:
+		return nil
+	case m.limit == "":
+		return &releases.RefusedError{Reason: fmt.Sprintf(
+			"all dependents of release %s (%d) would be deleted; if that is what you want: --max-deletions 100%%", p.Release, dependents)}
+	default:
+		return &releases.RefusedError{Reason: fmt.Sprintf(
+			"%d of %d dependents of release %s would be deleted, but --max-deletions %s allows only %d", deletions, dependents, p.Release, m, allowed)}
 	}
 }

@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/clm/internal/views"
 	"github.com/component-operator/runtime/internal/texts"
 )
 
@@ -191,3 +196,29 @@ func requireArguments(command *cobra.Command) {
 		requireArguments(child)
 	}
 }
+
+// explain shows people why dependents are not ready that an operation has waited for in vain.
+func (e *environment) explain(ctx context.Context, s *runner.Connection, release *releases.Release, failure error) {
+	report, err := views.Unready(ctx, s, release, failure)
+	if err != nil {
+		fmt.Fprintln(e.err, "the reasons cannot be determined:", display.CleanLines(err.Error()))
+		return
+	}
+	if report == nil {
+		return
+	}
+	options := display.WriteOptions{Color: bool(e.style(e.err)), Width: display.Limit(e.err), Namespace: release.Namespace, Why: true, Flat: true}
+	_ = display.Write(e.err, report.Nodes, options)
+	for _, note := range report.Notes {
+		fmt.Fprintln(e.err, display.Clean(fmt.Sprint(note)))
+	}
+}
+
+// Exit codes beside 0 and 1; the page "clm in a pipeline" says what they mean.
+const (
+	exitChanges  = 2
+	exitNotReady = 3
+	exitRefused  = 4
+	// exitInterrupted is what shells say of a command that SIGINT has ended.
+	exitInterrupted = 130
+)

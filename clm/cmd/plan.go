@@ -4,14 +4,23 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // planOptions are what clm plan and clm diff were given.
@@ -144,4 +153,310 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 		return &exitError{code: exitChanges}
 	}
 	return nil
+}
+
+// diffFlags say how changes are shown.
+type diffFlags struct {
+	// show adds what changes in objects, only leaves out everything else.
+	show, only bool
+	context    int
+	secrets    bool
+}
+
+const defaultContext = 3
+
+func addDiffFlags(flags *pflag.FlagSet, d *diffFlags) {
+	// The name that diff has for it: --context is the context of the kubeconfig.
+	d.context = defaultContext
+	flags.VarP(number(&d.context, -1), "unified", "U", "`number` of unchanged lines around each change in a diff; -1 shows whole objects")
+	flags.BoolVar(&d.secrets, "show-secrets", false, "show the values of Secrets in a diff")
+}
+
+// showPlan writes what a plan is going to change.
+func showPlan(e *environment, out io.Writer, p *operation.Plan, flags diffFlags) error {
+	if !flags.only {
+		writeWrapped(out, "", fmt.Sprintf("release %s, %s, from %s", p.Release, revisionText(p), sourceTexts(p.Revision.Sources)))
+	}
+	names := namesOfChanges(out, p)
+	return display.WriteDiff(out, shownChanges(p, flags.show, names), flags.options(e, out))
+}
+
+// shownChanges returns all changes of a plan as they are shown.
+func shownChanges(p *operation.Plan, whole bool, names *display.Names) []display.Change {
+	var changes []display.Change
+	for _, change := range p.Shown() {
+		changes = append(changes, shownChange(change, whole, names))
+	}
+	return changes
+}
+
+// options returns how differences are shown on a writer.
+func (d diffFlags) options(e *environment, out io.Writer) display.DiffOptions {
+	return display.DiffOptions{Style: e.style(out), Context: &d.context, ShowSecrets: d.secrets, Limit: display.Limit(out)}
+}
+
+// namesOfChanges returns the names of the objects of a plan.
+func namesOfChanges(out io.Writer, p *operation.Plan) *display.Names {
+	const details = 40 // cells, enough for a short reason
+	limit := display.Limit(out)
+	names := display.NewNames(max(limit/2, limit-details), p.Release.Namespace)
+	for _, change := range notable(p) {
+		names.Include(change.Object)
+	}
+	return names
+}
+
+// shownChange returns a change as it is shown, with or without what changes in the object.
+func shownChange(change reconciler.Change, whole bool, names *display.Names) display.Change {
+	shown := display.Change{
+		Object: names.Of(change.Object), Action: listedAction(change), Reason: change.Reason, Refusal: change.Refusal, Local: change.Local, Notes: change.Notes,
+	}
+	if shown.Action == display.ActionCreate && shown.Reason == reconciler.ReasonMissing {
+		// The action says that already.
+		shown.Reason = ""
+	}
+	if whole {
+		shown.Before, shown.After = content(change.Before), content(change.After)
+	}
+	return shown
+}
+
+// noteUnverified is for plans that are shown without the server having been asked about objects.
+func noteUnverified(p *operation.Plan) {
+	for i := range p.Changes {
+		if change := &p.Changes[i]; change.Verb == reconciler.VerbCreated {
+			change.Reason = "unless it already exists"
+		}
+	}
+}
+
+func revisionText(p *operation.Plan) string {
+	text := fmt.Sprintf("revision %d", p.Revision.Number)
+	if p.New {
+		text = "new " + text
+	}
+	return text
+}
+
+// content returns what people want to see of an object: without the marks by which clm knows that it is part of the
+// release.
+func content(object *unstructured.Unstructured) map[string]any {
+	if object == nil {
+		return nil
+	}
+	object = object.DeepCopy()
+	object.SetLabels(unmarked(object.GetLabels()))
+	object.SetAnnotations(unmarked(object.GetAnnotations()))
+	return object.Object
+}
+
+// unmarked returns labels or annotations without the mark of clm; nil if there are no others.
+func unmarked(entries map[string]string) map[string]string {
+	delete(entries, releases.ReconcilerName+"/"+types.LabelKeySuffixOwnerId)
+	if len(entries) == 0 {
+		return nil
+	}
+	return entries
+}
+
+// listedAction is what people are told of a change in a list, in which hooks that stay the same are one line, unless
+// there is more to say about one.
+func listedAction(change reconciler.Change) display.Action {
+	if change.Repeats && change.Refusal == "" && len(change.Notes) == 0 {
+		return display.ActionRepeat
+	}
+	return diffAction(change)
+}
+
+// diffAction is what would be done to an object; empty if nothing would be.
+func diffAction(change reconciler.Change) display.Action {
+	switch {
+	case change.Recreate:
+		return display.ActionRecreate
+	case change.Stays:
+		return display.ActionKeep
+	case operation.IsOver(change) || change.Verb == reconciler.VerbUpdated && change.Reason == reconciler.ReasonUnchanged:
+		return ""
+	default:
+		return actions[change.Verb]
+	}
+}
+
+// actions are what people are told of verbs.
+var actions = map[reconciler.Verb]display.Action{
+	reconciler.VerbCreated: display.ActionCreate, reconciler.VerbAdopted: display.ActionAdopt, reconciler.VerbUpdated: display.ActionUpdate,
+	reconciler.VerbCorrected: display.ActionCorrect, reconciler.VerbRestored: display.ActionRestore, reconciler.VerbDeleted: display.ActionDelete,
+	reconciler.VerbCompleted: display.ActionComplete, reconciler.VerbOrphaned: display.ActionOrphan,
+}
+
+// Forms of a plan.
+const (
+	outputYAML     = "yaml"
+	outputMarkdown = "markdown"
+)
+
+// show writes a plan in the wanted form.
+func (o planOptions) show(e *environment, p *operation.Plan) error {
+	switch o.output.value {
+	case outputJSON, outputYAML:
+		changes := o.planned(p)
+		content := map[string]any{
+			"revision": p.Revision.Number, "new": p.New, "sources": sourceTexts(p.Revision.Sources), "summary": summary(p), "unchanged": len(p.Shown()) - len(changes), "changes": changes,
+		}
+		return printDocuments(e, resource("Plan", p.Release.Namespace, p.Release.Name, content).Object, o.output.value)
+	case outputMarkdown:
+		_, err := io.WriteString(e.out, o.markdown(p))
+		return err
+	default:
+		return showPlan(e, e.out, p, o.diff)
+	}
+}
+
+// plannedChange is what would become of an object, for programs.
+type plannedChange struct {
+	display.Object
+	Wave    int      `json:"wave"`
+	Action  string   `json:"action,omitempty"`
+	Repeats bool     `json:"repeats,omitempty"`
+	Reason  string   `json:"reason,omitempty"`
+	Refusal string   `json:"refusal,omitempty"`
+	Local   bool     `json:"local,omitempty"`
+	Notes   []string `json:"notes,omitempty"`
+	Diff    string   `json:"diff,omitempty"`
+
+	// listed is false for hooks that run again unchanged.
+	listed bool
+}
+
+// planned returns what changes, with the diffs if they are wanted.
+func (o planOptions) planned(p *operation.Plan) []plannedChange {
+	changes := []plannedChange{}
+	hunks := display.NewWriter(display.DiffOptions{Context: &o.diff.context, ShowSecrets: o.diff.secrets})
+	for _, change := range notable(p) {
+		planned := plannedChange{
+			Object: display.ObjectOf(change.Object), Wave: change.Wave, Action: string(diffAction(change)), Repeats: change.Repeats, Reason: change.Reason,
+			Refusal: change.Refusal, Local: change.Local, Notes: change.Notes, listed: listedAction(change) != display.ActionRepeat,
+		}
+		if o.diff.show {
+			whole := shownChange(change, true, &display.Names{})
+			whole.Action = diffAction(change)
+			planned.Diff = strings.TrimRight(hunks.Text(whole), "\n")
+		}
+		changes = append(changes, planned)
+	}
+	return changes
+}
+
+// notable returns the changes that are shown.
+func notable(p *operation.Plan) []reconciler.Change {
+	return slices.DeleteFunc(p.Shown(), func(change reconciler.Change) bool { return diffAction(change) == "" && change.Refusal == "" })
+}
+
+// summary counts the changes.
+func summary(p *operation.Plan) string {
+	return display.Summary(shownChanges(p, false, &display.Names{}))
+}
+
+const (
+	// markdownLimit is the number of bytes of rows and diffs in Markdown: a comment on GitHub has at most 65,536
+	// characters, and a bot may want to add some.
+	markdownLimit = 55000
+	// textLimit is the number of bytes of a text within it that others decide about, such as a refusal of the API
+	// server.
+	textLimit = 2000
+)
+
+// markdown returns a plan for a comment in a pull request: a heading, a line that sums up, a table, and the folded
+// diff. If there is not enough room, rows go before diffs, and changes that a reviewer must not miss go first.
+func (o planOptions) markdown(p *operation.Plan) string {
+	changes := slices.DeleteFunc(o.planned(p), func(change plannedChange) bool { return !change.listed })
+	slices.SortStableFunc(changes, func(a, b plannedChange) int { return cmp.Compare(a.rank(), b.rank()) })
+	text := fmt.Sprintf("### Release %s, %s\n\n**%s**, from %s\n", cell(p.Release.String()), revisionText(p), summary(p), cell(sourceTexts(p.Revision.Sources)))
+	table, diffs, left := fitting(changes, markdownLimit)
+	if table != "" {
+		text += "\n| Object | Change | Why |\n|---|---|---|\n" + table
+	}
+	if repeated := display.Repetition(shownChanges(p, false, &display.Names{})); repeated != "" {
+		text += "\n" + cell(repeated) + "\n"
+	}
+	if left != "" {
+		text += fmt.Sprintf("\nLeft out, because a comment cannot be longer: %s. To see everything, with the sources and flags of this plan: `clm diff %s SOURCE... -n %s`\n",
+			left, p.Release.Name, p.Release.Namespace)
+	}
+	if diffs != "" {
+		fence := fenceFor(diffs)
+		text += fmt.Sprintf("\n<details><summary>Diff</summary>\n\n%sdiff\n%s\n%s\n\n</details>\n", fence, strings.TrimSpace(diffs), fence)
+	}
+	return text
+}
+
+// fitting returns the rows and the diffs that have room, and says how many do not.
+func fitting(changes []plannedChange, room int) (table, diffs, left string) {
+	var without []string
+	take := func(what string, textOf func(change plannedChange) string) string {
+		taken, count := "", 0
+		for _, change := range changes {
+			if text := textOf(change); len(text) <= room {
+				room -= len(text)
+				taken += text
+			} else {
+				count++
+			}
+		}
+		if count > 0 {
+			without = append(without, display.Count(count, what))
+		}
+		return taken
+	}
+	table = take("row", plannedChange.row)
+	diffs = take("diff", func(change plannedChange) string {
+		if change.Diff == "" {
+			return ""
+		}
+		return change.Diff + "\n\n"
+	})
+	return table, diffs, strings.Join(without, " and ")
+}
+
+// rank is lower for changes that a reviewer must not miss: what is refused, then what is deleted or recreated.
+func (c plannedChange) rank() int {
+	dangerous := []display.Action{display.ActionDelete, display.ActionComplete, display.ActionRecreate}
+	switch {
+	case c.Refusal != "":
+		return 0
+	case slices.Contains(dangerous, display.Action(c.Action)):
+		return 1
+	default:
+		return 2
+	}
+}
+
+// row returns the row of an object in the table.
+func (c plannedChange) row() string {
+	what, why := c.Action, c.Reason
+	if c.Refusal != "" {
+		what, why = "**refused**", c.Refusal
+	}
+	if c.Local {
+		what += ", local"
+	}
+	why = strings.TrimPrefix(strings.Join(append([]string{why}, c.Notes...), "; "), "; ")
+	return fmt.Sprintf("| %s | %s | %s |\n", cell(c.String()), what, cell(why))
+}
+
+// cell makes a text safe for a cell of a table in Markdown, where it means nothing but itself, and shortens a long one.
+func cell(text string) string {
+	if len(text) > textLimit {
+		text = strings.ToValidUTF8(text[:textLimit], "") + "…"
+	}
+	return strings.NewReplacer("|", `\|`, `\`, `\\`, "&", "&amp;", "<", "&lt;", "~", `\~`, "`", "'", "*", `\*`, "_", `\_`, "[", `\[`, "@", "@\u200b").Replace(display.Clean(text))
+}
+
+// fenceFor returns a fence that does not occur in a text.
+func fenceFor(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence
 }

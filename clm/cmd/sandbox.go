@@ -7,7 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -110,6 +116,257 @@ func runSandboxRun(ctx context.Context, s streams, options sandbox.Options, args
 	}
 	if code != 0 {
 		return &exitError{code: code}
+	}
+	return nil
+}
+
+func newSandboxUpCommand(s streams) *cobra.Command {
+	options := sandbox.Options{Log: s.err}
+	command := &cobra.Command{
+		Use:   "up",
+		Short: "Start a sandbox in the background and print the path of its kubeconfig",
+		Long: `Start a sandbox in the background and print the path of its kubeconfig when it is ready. It runs until "clm sandbox down".
+If a sandbox with that kubeconfig is already running, only the path is printed.`,
+		Example: "  export KUBECONFIG=$(clm sandbox up)",
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return runSandboxUp(command.Context(), s, options)
+		},
+	}
+	addStartFlags(command.Flags(), &options)
+	addKubeconfigFlag(command, &options.KubeconfigPath)
+	return command
+}
+
+func addKubeconfigFlag(command *cobra.Command, path *string) {
+	command.Flags().StringVar(path, "kubeconfig", "", "path of the kubeconfig, which also names the sandbox (default a fixed one in the user's cache directory)")
+}
+
+// kubeconfigPath returns the absolute path, by which processes with other working directories know the sandbox.
+func kubeconfigPath(path string) (string, error) {
+	if path != "" {
+		return filepath.Abs(path)
+	}
+	cache, err := sandbox.CacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(cache, "kubeconfig"), nil
+}
+
+func runSandboxUp(ctx context.Context, s streams, options sandbox.Options) error {
+	var err error
+	if options.KubeconfigPath, err = kubeconfigPath(options.KubeconfigPath); err != nil {
+		return err
+	}
+	for _, path := range []*string{&options.DataDir, &options.AuditLog} {
+		if *path == "" {
+			continue
+		}
+		if *path, err = filepath.Abs(*path); err != nil {
+			return err
+		}
+	}
+	// Here the user sees the progress, and can interrupt it.
+	if _, err := sandbox.Assets(ctx, s.err); err != nil {
+		return err
+	}
+	fmt.Fprintln(s.err, "starting Kubernetes", sandbox.Version)
+	result, err := supervise(ctx, options)
+	switch {
+	case err != nil:
+		return err
+	case result == resultRunning:
+		fmt.Fprintln(s.err, "the sandbox is already running or starting")
+	case result != resultReady:
+		return errors.New(result)
+	}
+	fmt.Fprintln(s.out, options.KubeconfigPath)
+	return nil
+}
+
+// logPath is the path of the supervisor's log.
+func logPath(kubeconfig string) (string, error) {
+	cache, err := sandbox.CacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "logs")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(kubeconfig))
+	return filepath.Join(dir, fmt.Sprintf("%016x.log", hash.Sum64())), nil
+}
+
+const (
+	// superviseName is the hidden command that "up" leaves behind.
+	superviseName = "supervise"
+	// resultFD is the descriptor of the pipe for the result of the start, which is one line: one of the following, or
+	// an error. It is what exec.Cmd gives to the first of its ExtraFiles.
+	resultFD      = 3
+	resultReady   = "ready"
+	resultRunning = "running"
+)
+
+// supervise starts the supervisor in a session of its own, where no terminal reaches it, and returns its result. When the
+// context ends before, the supervisor gets SIGTERM, and supervise returns when it is gone.
+func supervise(ctx context.Context, options sandbox.Options) (result string, err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	path, err := logPath(options.KubeconfigPath)
+	if err != nil {
+		return "", err
+	}
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = log.Close() }()
+	read, write, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = read.Close() }()
+
+	command := exec.Command(program, "sandbox", superviseName, "--nodes="+strconv.Itoa(options.Nodes),
+		"--data-dir="+options.DataDir, "--audit-log="+options.AuditLog, "--kubeconfig="+options.KubeconfigPath)
+	command.Dir = "/"
+	command.Stdout, command.Stderr = log, log
+	command.ExtraFiles = []*os.File{write}
+	command.SysProcAttr = ownSession()
+	err = command.Start()
+	// Only the supervisor may hold this end, or its death would go unnoticed.
+	_ = write.Close()
+	if err != nil {
+		return "", fmt.Errorf("starting %s: %w", program, err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = command.Process.Signal(syscall.SIGTERM) })
+	raw, err := io.ReadAll(read)
+	if !stop() {
+		_ = command.Wait()
+		return "", ctx.Err()
+	}
+	if result = string(raw); result == resultReady {
+		return result, command.Process.Release()
+	}
+	_ = command.Wait()
+	if err == nil && result == "" {
+		err = fmt.Errorf("the sandbox ended without an error message; see %s", path)
+	}
+	return result, err
+}
+
+func newSandboxSuperviseCommand(s streams) *cobra.Command {
+	options := sandbox.Options{Log: s.err}
+	command := &cobra.Command{
+		Use:    superviseName,
+		Short:  "Run a sandbox until a signal arrives",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return runSandboxSupervise(command.Context(), options)
+		},
+	}
+	addStartFlags(command.Flags(), &options)
+	addKubeconfigFlag(command, &options.KubeconfigPath)
+	return command
+}
+
+func runSandboxSupervise(ctx context.Context, options sandbox.Options) error {
+	pipe := os.NewFile(resultFD, "result")
+	if info, err := pipe.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		return errors.New("only clm itself runs this command")
+	}
+	closeOnExec(pipe)
+	cluster, release, err := startRegistered(ctx, options)
+	result := resultReady
+	switch {
+	case errors.Is(err, sandbox.ErrRegistered):
+		result = resultRunning
+	case err != nil:
+		result = err.Error()
+	}
+	// The process that has asked may be gone.
+	_, _ = pipe.WriteString(result)
+	_ = pipe.Close()
+	if err != nil {
+		return err
+	}
+	defer release()
+	select {
+	case <-ctx.Done():
+	case <-cluster.Failed():
+	}
+	return errors.Join(cluster.Failure(), cluster.Stop(context.WithoutCancel(ctx)))
+}
+
+// startRegistered starts a sandbox that others can end. The function that ends the registration is to be called last.
+func startRegistered(ctx context.Context, options sandbox.Options) (cluster *sandbox.Sandbox, release func(), err error) {
+	registration, err := sandbox.Register(options.KubeconfigPath)
+	if err != nil {
+		return nil, nil, err
+	}
+	if cluster, err = sandbox.Start(ctx, options); err != nil {
+		registration.Release()
+		return nil, nil, err
+	}
+	return cluster, registration.Release, nil
+}
+
+// downOptions say which sandboxes to end.
+type downOptions struct {
+	kubeconfig string
+	all        bool
+}
+
+func newSandboxDownCommand(s streams) *cobra.Command {
+	var options downOptions
+	command := &cobra.Command{
+		Use:   "down",
+		Short: "Stop a sandbox that was started in the background",
+		Long: `Stop the sandbox that "clm sandbox up" started with the same --kubeconfig, or all sandboxes, and return when they have stopped.
+Prints the path of the kubeconfig of each sandbox that was stopped. It is not an error if there is none.`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return runSandboxDown(command.Context(), s, options)
+		},
+	}
+	addKubeconfigFlag(command, &options.kubeconfig)
+	command.Flags().BoolVar(&options.all, "all", false, "stop all sandboxes that run in the background")
+	command.MarkFlagsMutuallyExclusive("kubeconfig", "all")
+	return command
+}
+
+func runSandboxDown(ctx context.Context, s streams, options downOptions) error {
+	path, err := kubeconfigPath(options.kubeconfig)
+	if err != nil {
+		return err
+	}
+	paths := []string{path}
+	if options.all {
+		if paths, err = sandbox.Registered(); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	ended := 0
+	for _, path := range paths {
+		found, err := sandbox.End(ctx, path)
+		errs = append(errs, err)
+		if found {
+			ended++
+			fmt.Fprintln(s.out, path)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if ended == 0 {
+		fmt.Fprintln(s.err, "no sandbox was running in the background")
 	}
 	return nil
 }

@@ -5,10 +5,20 @@ package cmd
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/duration"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/views"
 )
@@ -91,4 +101,276 @@ func (o lookOptions) look(ctx context.Context, e *environment, following views.F
 		return nil, &exitError{code: exitNotReady}
 	}
 	return last, err
+}
+
+// statusView shows a release: its record, counts, and the dependents that are not ready.
+type statusView struct {
+	*views.Snapshot
+}
+
+func (v statusView) write(out io.Writer, style display.Style, width int) error {
+	rows := v.head(style)
+	waves := display.Waves(v.Dependents)
+	numbers := 0
+	for _, wave := range waves {
+		numbers = max(numbers, len(wave.Number()))
+	}
+	for i, wave := range waves {
+		label := ""
+		if i == 0 {
+			label = "Waves"
+		}
+		rows = append(rows, [2]string{label, fmt.Sprintf("%*s  %s", numbers, wave.Number(), wave.Describe(style))})
+	}
+	const indent = 12
+	if err := writeRows(out, rows, indent, width); err != nil {
+		return err
+	}
+	problems := v.Problems()
+	if len(problems) == 0 {
+		return nil
+	}
+	if _, err := fmt.Fprintln(out); err != nil {
+		return err
+	}
+	return display.Write(out, problems, display.WriteOptions{Color: bool(style), Width: width, Namespace: v.Release.Namespace, Why: true, Flat: true})
+}
+
+// writeRows writes labels and texts. Texts begin in the column of the indent, and are wrapped if the width is positive.
+func writeRows(out io.Writer, rows [][2]string, indent, width int) error {
+	for _, row := range rows {
+		lines := []string{row[1]}
+		if width > 0 && display.Width(row[1]) > width-indent {
+			lines = display.Wrap(row[1], max(width-indent, indent))
+		}
+		for i, line := range lines {
+			label := ""
+			if i == 0 && row[0] != "" {
+				label = display.Clean(row[0]) + ":"
+			}
+			if _, err := fmt.Fprintf(out, "%s\n", strings.TrimRight(display.Pad(label, indent)+line, " ")); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// head shows the record.
+func (v statusView) head(style display.Style) [][2]string {
+	release, now := v.Release, time.Now()
+	rows := [][2]string{
+		{"Release", style.Bold(release.String())},
+		{"State", v.paintState(style) + v.sinceText(now)},
+	}
+	if work := v.work(now); work != "" {
+		rows = append(rows, [2]string{"", work})
+	}
+	if release.Awaited() {
+		rows = append(rows, [2]string{"", style.Yellow(awaitedText(release))})
+	}
+	if label := "Message"; !v.Ready() {
+		for line := range messageLines(release.Message) {
+			rows = append(rows, [2]string{label, line})
+			label = ""
+		}
+	}
+	if current := release.Current(); current != nil {
+		rows = append(rows, [2]string{"Revision", fmt.Sprintf("%d, %s %s ago", current.Number, display.Clean(current.Description), age(current.Created, now))})
+		for i, source := range current.Sources {
+			label := ""
+			if i == 0 {
+				label = "Sources"
+			}
+			rows = append(rows, [2]string{label, display.Clean(describeSource(source))})
+		}
+	}
+	if kept := display.Kept(release.Inventory); kept != "" {
+		rows = append(rows, [2]string{"Kept", display.Clean(kept) + ", although no longer in the manifests"})
+	}
+	return rows
+}
+
+// messageLines returns the errors in a message, one per line.
+func messageLines(message string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range strings.Lines(message) {
+			if line = display.Clean(line); line != "" && !yield(line) {
+				return
+			}
+		}
+	}
+}
+
+// oneText returns the errors in a message on one line.
+func oneText(message string) string { return strings.Join(slices.Collect(messageLines(message)), "; ") }
+
+func describeSource(source releases.Source) string {
+	if source.Name == "" {
+		return source.Kind + " " + source.Reference
+	}
+	text := strings.TrimSpace(source.Kind + " " + source.Name + " " + source.Version)
+	if source.AppVersion != "" {
+		text += ", application version " + source.AppVersion
+	}
+	return text + ", from " + source.Reference
+}
+
+func (v statusView) paintState(style display.Style) string {
+	text := v.stateText()
+	switch {
+	case v.Ready():
+		return style.Green(text)
+	case v.Release.State == releases.StateFailed:
+		return style.Red(text)
+	}
+	return style.Yellow(text)
+}
+
+// stateText returns the state of the release, and what the dependents add to it.
+func (v statusView) stateText() string {
+	state := string(v.State())
+	if v.State() == views.StateDegraded {
+		state += ": not all dependents are ready"
+	}
+	return state
+}
+
+// sinceText says since when the release is in its state, as far as that is known.
+func (v statusView) sinceText(now time.Time) string {
+	since := age(v.Release.Since, now)
+	switch {
+	case v.State() == views.StateDegraded:
+		return ", although the release became ready " + since + " ago"
+	case v.State() != v.Release.State:
+		return ", although no process has waited for that"
+	}
+	return " (for " + since + ")"
+}
+
+// work says which process works on the release, or what to do if none does; empty if there is no work.
+func (v statusView) work(now time.Time) string {
+	command := releases.Continuation(v.Release)
+	switch {
+	case v.Acknowledgment() != "":
+		return "all objects have become ready since; " + v.Acknowledgment()
+	case command == "", v.Ready():
+		return ""
+	case v.Complete():
+		return fmt.Sprintf("no process is working on it, and all objects are applied; to wait until they are ready: clm wait %s -n %s", v.Release.Name, v.Release.Namespace)
+	case v.Holder == nil:
+		return "no process is working on it; to continue: " + command
+	case v.Silent:
+		return fmt.Sprintf("%s was working on it, and last renewed its lock %s ago; to continue: %s", display.Clean(v.Holder.Name), age(v.Holder.Renewed, now), command)
+	default:
+		return fmt.Sprintf("%s has been working on it for %s; its lock lasts another %s",
+			display.Clean(v.Holder.Name), age(v.Holder.Since, now), duration.HumanDuration(max(0, v.Holder.Validity-now.Sub(v.Holder.Renewed))))
+	}
+}
+
+func (v statusView) facts() []fact {
+	state := v.stateText()
+	if v.Release.Message != "" && !v.Ready() {
+		state += ": " + oneText(v.Release.Message)
+	}
+	facts := []fact{{"release " + v.Release.String(), state}}
+	for _, d := range v.Dependents {
+		text := string(d.State)
+		if d.State.IsProblem() {
+			text = nodeText(d)
+		}
+		facts = append(facts, fact{d.String(), text})
+	}
+	return facts
+}
+
+// nodeText returns the state of an object and the first reason, if there is one, on one line.
+func nodeText(node *display.Node) string {
+	text := node.Status.String()
+	if node.Message != "" {
+		text += ": " + node.Message
+	}
+	if at, reason := firstReason(node); at == node {
+		text += "; " + reason
+	} else if at != nil {
+		text += "; " + at.Kind + " " + at.Name + ": " + reason
+	}
+	return text
+}
+
+// firstReason returns the first reason of the node or of the objects that it owns, and the object of the reason; nil if
+// there is none.
+func firstReason(node *display.Node) (*display.Node, string) {
+	if len(node.Why) > 0 {
+		return node, node.Why[0].Text
+	}
+	for _, child := range node.Children {
+		if at, reason := firstReason(child); at != nil {
+			return at, reason
+		}
+	}
+	return nil, ""
+}
+
+func (v statusView) object() (*unstructured.Unstructured, error) {
+	content := releaseContent(v.Release)
+	status, _ := content["status"].(map[string]any)
+	status["state"], status["ready"] = string(v.State()), v.Ready()
+	var waves []any
+	for _, wave := range display.Waves(v.Dependents) {
+		entry := map[string]any{"wave": int64(wave.First)}
+		for state, count := range wave.Counts {
+			entry[string(state)] = int64(count)
+		}
+		waves = append(waves, entry)
+	}
+	problems, err := plainContents(v.Problems())
+	if err != nil {
+		return nil, err
+	}
+	if waves != nil {
+		status["waves"] = waves
+	}
+	if problems != nil {
+		status["unready"] = problems
+	}
+	if v.Holder != nil {
+		status["lockedBy"] = v.Holder.Name
+	}
+	return resource("Release", v.Release.Namespace, v.Release.Name, content), withNotes(status, v.Notes)
+}
+
+// withNotes adds notes on what is missing because the user may not read it.
+func withNotes(content map[string]any, notes []display.Note) error {
+	entries, err := plainContents(notes)
+	if entries != nil {
+		content["notes"] = entries
+	}
+	return err
+}
+
+// plainContents returns the JSON forms of values; nil if there are none.
+func plainContents[T any](values []T) ([]any, error) {
+	var contents []any
+	for _, value := range values {
+		content, err := plainContent(value)
+		if err != nil {
+			return nil, err
+		}
+		contents = append(contents, content)
+	}
+	return contents, nil
+}
+
+// plainContent returns the JSON form of a value.
+func plainContent(value any) (map[string]any, error) {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the result: %w", err)
+	}
+	var content map[string]any
+	if err := utiljson.Unmarshal(encoded, &content); err != nil {
+		return nil, fmt.Errorf("encoding the result: %w", err)
+	}
+	return content, nil
 }

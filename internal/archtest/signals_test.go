@@ -220,7 +220,7 @@ func signalsOf(node ast.Node, path string) []signal {
 				return []signal{{"Reasons", text, path}}
 			}
 		}
-		if len(node.Values) == 1 && strings.HasPrefix(node.Names[0].Name, "Verb") && strings.HasSuffix(path, "actions.go") {
+		if len(node.Values) == 1 && strings.HasPrefix(node.Names[0].Name, "Verb") && strings.HasSuffix(path, "inventory/plan.go") {
 			if text, ok := literal(node.Values[0]); ok {
 				return []signal{{"Events", text, path}, {"Log", strings.ToLower(text) + " a dependent", path}}
 			}

@@ -7,13 +7,28 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // ErrClosed is returned by Get after the factory was closed.
@@ -136,4 +151,257 @@ func (f *Factory) Close() {
 	f.local.close()
 	clear(f.kept)
 	f.options.Metrics.ClientsActive(0)
+}
+
+// Metrics counts connections, except the operator's own. It must be safe for concurrent use.
+type Metrics interface {
+	// ClientCreated is called for each new connection.
+	ClientCreated()
+	// ClientsActive is called with the number of kept connections whenever it changes.
+	ClientsActive(count int)
+	// HostDropped is called with the host and port of a remote cluster when its last connection was dropped.
+	HostDropped(host string)
+}
+
+// Options configure a Factory.
+type Options struct {
+	// Name is the source of events, and the user agent unless Config has one. Required.
+	Name string
+	// Config is for the local cluster as the operator itself. Required; not changed. Requests are not limited unless it
+	// sets a limit.
+	Config *rest.Config
+	// Scheme of the clients. Defaults to NewScheme(). Objects of other types can be handled in unstructured form.
+	Scheme *runtime.Scheme
+	// Hosts are those that kubeconfigs may lead to. Defaults to all.
+	Hosts Hosts
+	// Patience limits how long to wait for servers.
+	Patience Patience
+	// WrapTransport wraps the transport of each connection, for example to count requests. Defaults to none.
+	WrapTransport func(http.RoundTripper) http.RoundTripper
+	// WarningHandler gets warnings of requests without a Collector. Defaults to the one of Config, or else to
+	// controller-runtime's, which logs them.
+	WarningHandler rest.WarningHandlerWithContext
+	// Metrics defaults to none.
+	Metrics Metrics
+}
+
+// Key identifies a cluster and an identity. The zero value is the local cluster as the operator itself.
+type Key struct {
+	// KubeConfig is the kubeconfig of a remote cluster. If empty, the cluster is the local one.
+	KubeConfig []byte
+	// User is impersonated if not empty. It is not allowed with a kubeconfig (or local config) that impersonates a user
+	// itself.
+	User string
+	// Groups are impersonated along with User, which is required then. Their order is irrelevant.
+	Groups []string
+}
+
+// remotePrefix is the beginning of the IDs of connections to remote clusters.
+const remotePrefix = "remote-"
+
+// IsRemote reports whether an ID is that of a connection to a remote cluster.
+func IsRemote(id string) bool { return strings.HasPrefix(id, remotePrefix) }
+
+// ID returns the ID of the connection for the key. No content of a kubeconfig makes it fail.
+func (k Key) ID() (string, error) {
+	groups := slices.Compact(slices.Sorted(slices.Values(k.Groups)))
+	content, err := manifest.Digest([]any{k.KubeConfig, k.User, groups})
+	if err != nil {
+		return "", err
+	}
+	if len(k.KubeConfig) == 0 {
+		return "local-" + content, nil
+	}
+	return remotePrefix + content, nil
+}
+
+// complete checks the options and returns them with defaults.
+func (o Options) complete() (Options, error) {
+	if o.Name == "" || o.Config == nil {
+		return o, errors.New("a client factory needs a name and the configuration of the local cluster")
+	}
+	if err := o.Hosts.Validate(); err != nil {
+		return o, err
+	}
+	if o.Scheme == nil {
+		scheme, err := NewScheme()
+		if err != nil {
+			return o, err
+		}
+		o.Scheme = scheme
+	}
+	o.Patience = o.Patience.complete()
+	if o.WarningHandler == nil {
+		o.WarningHandler = o.Config.WarningHandlerWithContext
+	}
+	if o.WarningHandler == nil {
+		o.WarningHandler = ctrllog.NewKubeAPIWarningLogger(ctrllog.KubeAPIWarningLoggerOptions{})
+	}
+	if o.Metrics == nil {
+		o.Metrics = noMetrics{}
+	}
+	return o, nil
+}
+
+type noMetrics struct{}
+
+func (noMetrics) ClientCreated()     {}
+func (noMetrics) ClientsActive(int)  {}
+func (noMetrics) HostDropped(string) {}
+
+// connect makes the connection for a key. It sends no request.
+func (f *Factory) connect(key Key) (*Connection, error) {
+	limits := &bounds{patience: f.options.Patience, remote: len(key.KubeConfig) > 0}
+	config, err := f.config(key, limits)
+	if err != nil {
+		return nil, err
+	}
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("setting up the transport: %w", err)
+	}
+	server, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("finding the server: %w", err)
+	}
+	connection := &Connection{limits: limits, host: server.Host}
+	// All connections to the local cluster share the operator's mapper and recorder: the types of a cluster do not
+	// depend on the identity, and impersonated users are rarely allowed to write events. Each remote connection has its
+	// own.
+	var mapper meta.RESTMapper
+	var recorder record.EventRecorder
+	if !limits.remote && f.local != nil {
+		mapper, recorder = f.local.RESTMapper(), f.local.EventRecorder()
+	} else {
+		if mapper, err = cluster.NewRESTMapper(config, httpClient); err != nil {
+			return nil, err
+		}
+		core, err := corev1client.NewForConfigAndClient(config, httpClient)
+		if err != nil {
+			return nil, fmt.Errorf("setting up events: %w", err)
+		}
+		connection.ownEvents = record.NewBroadcaster()
+		connection.ownEvents.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: core.Events("")})
+		recorder = connection.ownEvents.NewRecorder(f.options.Scheme, corev1.EventSource{Component: f.options.Name})
+	}
+	if connection.Client, err = bundle(config, httpClient, f.options.Scheme, mapper, recorder); err != nil {
+		connection.close()
+		return nil, err
+	}
+	return connection, nil
+}
+
+// config returns a new configuration for the key.
+func (f *Factory) config(key Key, limits *bounds) (*rest.Config, error) {
+	config := rest.CopyConfig(f.options.Config)
+	if len(key.KubeConfig) > 0 {
+		remote, err := parseKubeConfig(key.KubeConfig, f.options.Hosts)
+		if err != nil {
+			return nil, err
+		}
+		config = remote
+	}
+	unlimit(config)
+	if config.UserAgent == "" {
+		config.UserAgent = f.options.Name
+	}
+	limits.confine(config)
+	if f.options.WrapTransport != nil {
+		config.Wrap(f.options.WrapTransport)
+	}
+	Instrument(config)
+	config.WarningHandler = nil
+	config.WarningHandlerWithContext = collecting{next: f.options.WarningHandler}
+	if err := impersonate(config, key); err != nil {
+		return nil, err
+	}
+	return config, nil
+}
+
+// unlimit removes the default limit of client-go, 5 requests a second, unless the configuration sets one. The API
+// server protects itself, and reconcilers adjust to it.
+func unlimit(config *rest.Config) {
+	if config.QPS == 0 && config.RateLimiter == nil {
+		config.QPS = -1
+	}
+}
+
+func impersonate(config *rest.Config, key Key) error {
+	if key.User == "" {
+		if len(key.Groups) > 0 {
+			return fmt.Errorf("impersonating groups %v needs a user", key.Groups)
+		}
+		return nil
+	}
+	present := config.Impersonate
+	if present.UserName != "" || present.UID != "" || len(present.Groups) > 0 || len(present.Extra) > 0 {
+		if len(key.KubeConfig) > 0 {
+			return fmt.Errorf("impersonating %s: the kubeconfig already impersonates %q", key.User, present.UserName)
+		}
+		return fmt.Errorf("impersonating %s: the operator itself already impersonates %q", key.User, present.UserName)
+	}
+	config.Impersonate.UserName = key.User
+	config.Impersonate.Groups = key.Groups
+	return nil
+}
+
+// Plain returns a client without a factory: it is never closed, has no time limits but those of the configuration, and
+// discards events. Requests are not limited unless the configuration says so. Plain makes no request.
+func Plain(config *rest.Config) (cluster.Client, error) {
+	config = rest.CopyConfig(config)
+	unlimit(config)
+	(&bounds{patience: Patience{Answer: forever, Whole: forever}}).confine(config)
+	Instrument(config)
+	config.WarningHandler, config.WarningHandlerWithContext = nil, collecting{next: rest.NoWarnings{}}
+	scheme, err := NewScheme()
+	if err != nil {
+		return nil, err
+	}
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("setting up the transport: %w", err)
+	}
+	mapper, err := cluster.NewRESTMapper(config, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	return bundle(config, httpClient, scheme, mapper, &record.FakeRecorder{})
+}
+
+// bundle combines the clients of a connection, which share its transport.
+func bundle(config *rest.Config, httpClient *http.Client, scheme *runtime.Scheme, mapper meta.RESTMapper, recorder record.EventRecorder) (cluster.Client, error) {
+	clnt, err := cluster.NewDirectClient(config, client.Options{HTTPClient: httpClient, Scheme: scheme, Mapper: mapper})
+	if err != nil {
+		return nil, err
+	}
+	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("setting up discovery: %w", err)
+	}
+	return cluster.NewClient(clnt, discoveryClient, recorder, config, httpClient), nil
+}
+
+// Instrument wraps the transport of the configuration, so that a Deletion in the context of a request learns from the
+// response.
+func Instrument(config *rest.Config) {
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return deletions{next: next} })
+}
+
+// NewScheme returns a scheme with the built-in types, CustomResourceDefinition, APIService, and the types of the
+// builders.
+func NewScheme(builders ...types.SchemeBuilder) (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, apiregistrationv1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("adding built-in types to the scheme: %w", err)
+		}
+	}
+	for _, builder := range builders {
+		if err := builder.AddToScheme(scheme); err != nil {
+			return nil, fmt.Errorf("adding types to the scheme: %w", err)
+		}
+	}
+	return scheme, nil
 }

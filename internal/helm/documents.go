@@ -4,6 +4,10 @@
 package helm
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,9 +15,11 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/manifest"
+	"github.com/component-operator/runtime/internal/templating"
 )
 
 // helmAnnotationPrefix is the prefix of all of Helm's annotations.
@@ -79,3 +85,171 @@ func inherit(list, item *unstructured.Unstructured) {
 }
 
 func isHelms(annotation string) bool { return strings.HasPrefix(annotation, helmAnnotationPrefix) }
+
+// blanks are the characters that the SDK treats as blanks around separators.
+const blanks = "\t\n\f\r "
+
+var (
+	separator = []byte("---")
+	// nextDocument ends a document.
+	nextDocument = []byte("\n---")
+)
+
+// splitDocuments splits a rendered file exactly as the SDK's releaseutil.SplitManifests does, which is several
+// times slower. A separator at the start of a line ends a document, whatever follows it; empty documents are left out.
+// Documents are parts of the content where possible.
+func splitDocuments(content []byte) [][]byte {
+	rest := bytes.TrimSpace(slices.Clip(content))
+	if after, ok := bytes.CutPrefix(rest, separator); ok {
+		rest = bytes.TrimLeft(after, blanks)
+	}
+	var documents [][]byte
+	for {
+		document, after, found := bytes.Cut(rest, nextDocument)
+		if found {
+			document = bytes.TrimRight(document, blanks)
+		}
+		if len(document) > 0 {
+			documents = append(documents, withLineBreak(bytes.TrimSpace(document)))
+		}
+		if !found {
+			return documents
+		}
+		rest = bytes.TrimLeft(after, blanks)
+	}
+}
+
+// withLineBreak restores the final line break, as the SDK does: a block of text may end there.
+func withLineBreak(document []byte) []byte {
+	if size := len(document); size < cap(document) && document[:size+1][size] == '\n' {
+		return document[: size+1 : size+1]
+	}
+	return append(slices.Clip(document), '\n')
+}
+
+// MaxOutput is the limit for all files of a rendered chart together, in bytes.
+const MaxOutput = templating.MaxOutput
+
+// postRendererName is the source of objects that a post-renderer returned.
+const postRendererName = "output of the post-renderer"
+
+// postRender returns the objects of the post-renderer. It marks those as definitions that were definitions before.
+func postRender(objects []Object, run func(*bytes.Buffer) (*bytes.Buffer, error)) ([]Object, error) {
+	var rendered bytes.Buffer
+	for _, object := range objects {
+		content, err := manifest.Encode(object.Object)
+		if err != nil {
+			return nil, fmt.Errorf("writing %s: %w", object.Source, err)
+		}
+		fmt.Fprintf(&rendered, "---\n# Source: %s\n%s", object.File(), content)
+	}
+	changed, err := run(&rendered)
+	if err != nil {
+		return nil, fmt.Errorf("post-rendering: %w", err)
+	}
+	if changed == nil {
+		return nil, errors.New("post-rendering: the post-renderer returned nil; to render no objects, return an empty buffer")
+	}
+	if changed.Len() > MaxOutput {
+		return nil, fmt.Errorf("post-rendering: the post-renderer returned %d bytes; at most %d are allowed", changed.Len(), MaxOutput)
+	}
+	result, err := parseDocuments(documentsOf(postRendererName, changed.Bytes()))
+	if err != nil {
+		return nil, err
+	}
+	definitions := map[identity]bool{}
+	for _, object := range objects {
+		if object.Definition {
+			definitions[identityOf(object)] = true
+		}
+	}
+	for i := range result {
+		result[i].Definition = definitions[identityOf(result[i])]
+	}
+	return result, nil
+}
+
+type (
+	originsKey struct{}
+	notesKey   struct{}
+)
+
+// WithOrigins makes ReportOrigin call the function for each object of a chart.
+func WithOrigins(ctx context.Context, report func(object client.Object, file string)) context.Context {
+	return context.WithValue(ctx, originsKey{}, report)
+}
+
+// WithNotes makes Chart.Render render the notes of a chart, too, and call the function with them, if there are any.
+func WithNotes(ctx context.Context, report func(notes string)) context.Context {
+	return context.WithValue(ctx, notesKey{}, report)
+}
+
+func wantsNotes(ctx context.Context) bool { return ctx.Value(notesKey{}) != nil }
+
+// reportNotes reports the notes of a chart to the function of WithNotes, if the context has one.
+func reportNotes(ctx context.Context, notes string) {
+	if report, ok := ctx.Value(notesKey{}).(func(string)); ok && strings.TrimSpace(notes) != "" {
+		report(notes)
+	}
+}
+
+// ReportOrigin reports the file of an object to the function of WithOrigins, if the context has one.
+func ReportOrigin(ctx context.Context, object client.Object, file string) {
+	if report, ok := ctx.Value(originsKey{}).(func(client.Object, string)); ok {
+		report(object, file)
+	}
+}
+
+// sourceComment begins the line with which Helm names the file of a document that it records.
+const sourceComment = "# Source: "
+
+// RecordedHook is a hook as Helm records it.
+type RecordedHook struct {
+	// Path is the file of the hook, beginning with the name of the chart.
+	Path string
+	// Manifest is the document.
+	Manifest string
+}
+
+// ParseRecorded returns the objects of a revision that Helm has recorded: those of its manifest, whose documents begin
+// with comments that name their files, and its hooks. They are sorted by file, as Render does. Within a file, hooks
+// come last, and the others are in the order in which Helm has installed them. Definitions of the crds folders are not
+// part of what Helm records.
+func ParseRecorded(manifest string, hooks []RecordedHook) ([]Object, error) {
+	var objects []Object
+	add := func(file string, document []byte, number int) error {
+		source := file + documentInSource + strconv.Itoa(number)
+		found, err := parseDocument(document)
+		if err != nil {
+			return fmt.Errorf("parsing %s: %w", source, err)
+		}
+		for _, object := range found {
+			objects = append(objects, Object{Unstructured: object, Source: source})
+		}
+		return nil
+	}
+	for i, document := range splitDocuments([]byte(manifest)) {
+		if err := add(cmp.Or(fileOf(document), "manifest"), document, i+1); err != nil {
+			return nil, err
+		}
+	}
+	for _, hook := range hooks {
+		for i, document := range splitDocuments([]byte(hook.Manifest)) {
+			if err := add(hook.Path, document, i+1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	slices.SortStableFunc(objects, func(a, b Object) int { return cmp.Compare(a.File(), b.File()) })
+	return objects, nil
+}
+
+// fileOf returns the file that the first line of a document names; empty if it names none.
+func fileOf(document []byte) string {
+	line, _, _ := bytes.Cut(document, []byte("\n"))
+	file, ok := strings.CutPrefix(string(line), sourceComment)
+	if !ok {
+		return ""
+	}
+	return strings.TrimSpace(file)
+}

@@ -4,22 +4,32 @@
 package helm
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/base64"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/gobwas/glob"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/strvals"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/manifest"
+	"github.com/component-operator/runtime/internal/templating"
 )
 
 // notesSuffix marks the file that Helm prints after an installation.
@@ -193,4 +203,242 @@ func definitions(parsed *chart.Chart) ([]Object, error) {
 		}
 	}
 	return objects, nil
+}
+
+// rendering holds the templates of a chart and its dependencies. It renders them like Helm's engine, but with the
+// limits of package templating: values are often written by users who must not use up the memory of an operator.
+type rendering struct {
+	files []templating.File
+	// data is what each file is rendered with. The files of a chart share it, and may change it.
+	data map[string]chartutil.Values
+	// folders are the template folders of the files' charts.
+	folders map[string]string
+}
+
+// newRendering takes a prepared chart and its values.
+func newRendering(parsed *chart.Chart, values chartutil.Values) *rendering {
+	r := &rendering{data: map[string]chartutil.Values{}, folders: map[string]string{}}
+	r.add(parsed, values)
+	// Of several definitions of the same name, the last one counts. That of a parent wins over those of its
+	// dependencies.
+	slices.SortFunc(r.files, func(x, y templating.File) int {
+		if depth := strings.Count(y.Name, "/") - strings.Count(x.Name, "/"); depth != 0 {
+			return depth
+		}
+		return strings.Compare(y.Name, x.Name)
+	})
+	return r
+}
+
+// add returns the data of a chart's templates. The given data is that of its parent.
+func (r *rendering) add(parsed *chart.Chart, given chartutil.Values) chartutil.Values {
+	about := struct {
+		chart.Metadata
+		IsRoot bool
+	}{*parsed.Metadata, parsed.IsRoot()}
+	files := chartFiles{}
+	for _, file := range parsed.Files {
+		files[file.Name] = file.Data
+	}
+	dependencies := map[string]any{}
+	data := chartutil.Values{
+		"Chart": about, "Files": files, "Subcharts": dependencies,
+		"Release": given["Release"], "Capabilities": given["Capabilities"], "Values": chartutil.Values{},
+	}
+	if parsed.IsRoot() {
+		data["Values"] = given["Values"]
+	} else if own, err := given.Table("Values." + parsed.Name()); err == nil {
+		data["Values"] = own
+	}
+	for _, dependency := range parsed.Dependencies() {
+		dependencies[dependency.Name()] = map[string]any(r.add(dependency, data))
+	}
+	library := strings.EqualFold(parsed.Metadata.Type, "library")
+	for _, file := range parsed.Templates {
+		if file == nil || (library && !isPartial(file.Name)) {
+			continue
+		}
+		name := path.Join(parsed.ChartFullPath(), file.Name)
+		if r.data[name] != nil {
+			// Of several files of the same name, the last one counts.
+			r.files = slices.DeleteFunc(r.files, func(other templating.File) bool { return other.Name == name })
+		}
+		r.files = append(r.files, templating.File{Name: name, Text: string(file.Data)})
+		r.data[name], r.folders[name] = data, path.Join(parsed.ChartFullPath(), "templates")
+	}
+	return data
+}
+
+// isPartial reports whether a file only has definitions for others.
+func isPartial(name string) bool { return strings.HasPrefix(path.Base(name), "_") }
+
+// render returns the output of all files but partials, and but notes if they are not wanted: charts fail in notes on
+// purpose, to speak to users of Helm.
+func (r *rendering) render(ctx context.Context, getClient func() (client.Client, error)) (map[string]string, error) {
+	set, err := templating.Parse(r.files, templating.Options{Library: library, KeepNoValue: true})
+	if err != nil {
+		return nil, err
+	}
+	renderer, err := set.Renderer(map[string]any{"lookup": templating.NewLookup(ctx, sync.OnceValues(getClient)).One})
+	if err != nil {
+		return nil, err
+	}
+	rendered := map[string]string{}
+	for _, file := range r.files {
+		if isPartial(file.Name) || !wantsNotes(ctx) && strings.HasSuffix(file.Name, notesSuffix) {
+			continue
+		}
+		data := r.data[file.Name]
+		data["Template"] = chartutil.Values{"Name": file.Name, "BasePath": r.folders[file.Name]}
+		if rendered[file.Name], err = renderer.Render(file.Name, data); err != nil {
+			return nil, err
+		}
+	}
+	return rendered, nil
+}
+
+// chartFiles are the files of a chart besides its templates, as templates see them.
+type chartFiles map[string][]byte
+
+// Get returns the content of a file; empty if there is none.
+func (f chartFiles) Get(name string) string { return string(f[name]) }
+
+// GetBytes returns the content of a file; empty if there is none.
+func (f chartFiles) GetBytes(name string) []byte {
+	if content, ok := f[name]; ok {
+		return content
+	}
+	return []byte{}
+}
+
+// maxPattern is the maximum length of the pattern of Glob, in bytes.
+const maxPattern = 1024
+
+// Glob returns the files whose names match a pattern. An invalid pattern matches all.
+func (f chartFiles) Glob(pattern string) (chartFiles, error) {
+	if len(pattern) > maxPattern {
+		return nil, fmt.Errorf("the pattern has %d bytes; at most %d are allowed", len(pattern), maxPattern)
+	}
+	matcher, err := glob.Compile(pattern, '/')
+	matching := chartFiles{}
+	for name, content := range f {
+		if err != nil || matcher.Match(name) {
+			matching[name] = content
+		}
+	}
+	return matching, nil
+}
+
+// AsConfig returns the data of a ConfigMap as YAML.
+func (f chartFiles) AsConfig() string {
+	return f.data(func(content []byte) string { return string(content) })
+}
+
+// AsSecrets returns the data of a Secret as YAML.
+func (f chartFiles) AsSecrets() string { return f.data(base64.StdEncoding.EncodeToString) }
+
+func (f chartFiles) data(encode func(content []byte) string) string {
+	data := map[string]string{}
+	for name, content := range f {
+		data[path.Base(name)] = encode(content)
+	}
+	return toYaml(data)
+}
+
+// Lines returns the lines of a file; empty if there is none.
+func (f chartFiles) Lines(name string) []string {
+	if len(f[name]) == 0 {
+		return []string{}
+	}
+	return strings.Split(strings.TrimSuffix(string(f[name]), "\n"), "\n")
+}
+
+// ValuesInput has the sources of a release's values.
+type ValuesInput struct {
+	// Files are YAML files, a later one wins over an earlier one, and so does a later document of a file.
+	Files []string
+	// Set, SetString and SetFile win over files, in this order; their items have the form path=value, several of them
+	// separated by commas. The last are read from the file that is given as value.
+	Set, SetString, SetFile []string
+	// Read returns the content of a file. It must not be nil.
+	Read func(name string) ([]byte, error)
+}
+
+// MergeValues returns the values that Helm makes of the same input: maps are merged, everything else is replaced. A
+// null stays, because it removes a default of the chart. Whole numbers of files are floats, those of Set are integers.
+// The result is never nil.
+func MergeValues(input ValuesInput) (map[string]any, error) {
+	merged := map[string]any{}
+	for _, name := range input.Files {
+		content, err := input.Read(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading values %s: %w", name, err)
+		}
+		if err := mergeFile(merged, content); err != nil {
+			return nil, fmt.Errorf("parsing values %s: %w", name, err)
+		}
+	}
+	// An assignment may contain a password, so errors name its path at most.
+	for _, assignment := range input.Set {
+		if err := strvals.ParseInto(assignment, merged); err != nil {
+			return nil, fmt.Errorf("parsing --set %s: %w", pathOf(assignment), err)
+		}
+	}
+	for _, assignment := range input.SetString {
+		if err := strvals.ParseIntoString(assignment, merged); err != nil {
+			return nil, fmt.Errorf("parsing --set-string %s: %w", pathOf(assignment), err)
+		}
+	}
+	for _, assignment := range input.SetFile {
+		read := func(name []rune) (any, error) {
+			content, err := input.Read(string(name))
+			return string(content), err
+		}
+		if err := strvals.ParseIntoFile(assignment, merged, read); err != nil {
+			return nil, fmt.Errorf("parsing --set-file %s: %w", pathOf(assignment), err)
+		}
+	}
+	return merged, nil
+}
+
+// mergeFile lays the documents of a file over values, which it changes: one after the other, as Helm 4 does.
+func mergeFile(values map[string]any, content []byte) error {
+	if err := manifest.CheckSeparated(content); err != nil {
+		return err
+	}
+	// Without a line break at the end, the reader may leave out the last line.
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(io.MultiReader(bytes.NewReader(content), strings.NewReader("\n"))))
+	for {
+		document, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		var given map[string]any
+		if err == nil {
+			err = yaml.Unmarshal(document, &given)
+		}
+		if err != nil {
+			return err
+		}
+		mergeGiven(values, given)
+	}
+}
+
+// mergeGiven lays values over others, which it changes. Unlike with the defaults of a
+// chart, null is a value like others here.
+func mergeGiven(under, over map[string]any) {
+	for key, value := range over {
+		below, isMap := under[key].(map[string]any)
+		if above, ok := value.(map[string]any); ok && isMap {
+			mergeGiven(below, above)
+			continue
+		}
+		under[key] = value
+	}
+}
+
+// pathOf returns the path of an assignment.
+func pathOf(assignment string) string {
+	path, _, _ := strings.Cut(assignment, "=")
+	return path
 }

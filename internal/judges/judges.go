@@ -4,11 +4,18 @@
 package judges
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -217,4 +224,246 @@ func (g guarded) overrules(object *unstructured.Unstructured) (overrules bool) {
 	}()
 	overruling, ok := g.base.(status.OverrulingJudge)
 	return ok && overruling.Overrules(object)
+}
+
+// awaiting is a judge that waits for the first report of a controller.
+type awaiting struct {
+	base        status.Judge
+	definitions *Definitions
+}
+
+var (
+	_ status.MetadataJudge   = awaiting{}
+	_ status.OverrulingJudge = awaiting{}
+)
+
+// Await returns a judge for which an object is in progress while the base would call it current, its definition
+// declares conditions, and its controller has reported neither a condition nor a generation. The same holds while it is
+// not known what the definition declares. Objects that the base overrules are as the base says.
+func Await(base status.Judge, definitions *Definitions) status.Judge {
+	return awaiting{base: base, definitions: definitions}
+}
+
+// Judge implements status.Judge.
+func (a awaiting) Judge(object *unstructured.Unstructured) status.Result {
+	result := a.base.Judge(object)
+	if result.Status != status.CurrentStatus || hasReported(object) || a.Overrules(object) {
+		return result
+	}
+	switch declared, known := a.definitions.Declares(object.GroupVersionKind()); {
+	case !known:
+		return status.Result{Status: status.InProgressStatus, Message: "the definition of its type has not been read yet", Deadline: unknownDelay}
+	case declared:
+		return status.Result{Status: status.InProgressStatus, Message: "its controller has not reported any condition yet"}
+	default:
+		return result
+	}
+}
+
+// unknownDelay is after how long an object is judged again that was judged before its definition was read.
+const unknownDelay = 2 * time.Second
+
+// Rules implements status.Judge. When a definition changes, the server ends the watches of its objects, so that they
+// are judged again.
+func (a awaiting) Rules() string { return a.base.Rules() }
+
+// JudgesMetadata implements status.MetadataJudge.
+func (a awaiting) JudgesMetadata(kind schema.GroupKind) bool {
+	metadata, ok := a.base.(status.MetadataJudge)
+	return ok && metadata.JudgesMetadata(kind)
+}
+
+// Overrules implements status.OverrulingJudge.
+func (a awaiting) Overrules(object *unstructured.Unstructured) bool {
+	overruling, ok := a.base.(status.OverrulingJudge)
+	return ok && overruling.Overrules(object)
+}
+
+// hasReported reports whether a controller has written a condition, or which generation it has observed. Unknown
+// conditions do not count: they may be defaults of the definition.
+func hasReported(object *unstructured.Unstructured) bool {
+	if _, observed, _ := unstructured.NestedFieldNoCopy(object.Object, "status", "observedGeneration"); observed {
+		return true
+	}
+	conditions, _, _ := unstructured.NestedFieldNoCopy(object.Object, "status", "conditions")
+	list, _ := conditions.([]any)
+	return slices.ContainsFunc(list, func(item any) bool {
+		condition, _ := item.(map[string]any)
+		return condition["status"] != "Unknown"
+	})
+}
+
+// conditions are the annotations ready-when and fail-when of objects.
+type conditions struct {
+	readyWhen, failWhen string // keys
+}
+
+func newConditions(reconcilerName string) conditions {
+	return conditions{
+		readyWhen: reconcilerName + "/" + types.AnnotationKeySuffixReadyWhen,
+		failWhen:  reconcilerName + "/" + types.AnnotationKeySuffixFailWhen,
+	}
+}
+
+// judge returns the status of an object that is not being deleted by its annotations, and by a judge where these say
+// nothing. The first row that applies counts:
+//
+//	no annotation                                             as the judge says
+//	the controller has not observed the current spec          InProgress, or Failed as the judge says
+//	fail-when holds                                           Failed
+//	the judge overrules ready-when, or there is no ready-when as the judge says
+//	ready-when holds                                          Current
+//	ready-when does not hold, or cannot be evaluated          InProgress, or Failed as the judge says
+//
+// If an annotation is not a valid expression, or costs more than the limit to evaluate, the status is Unknown. It
+// reports false if any rule costs more than the limit.
+func (c conditions) judge(object *unstructured.Unstructured, judge guarded, limit uint64) (result status.Result, within bool) {
+	result, within = judge.judge(object, limit)
+	budget := NewBudget(limit)
+	result = c.annotated(object, judge, result, budget)
+	return result, within && budget.Spend(0) == nil
+}
+
+// annotated returns the status of an object by its annotations; result is the one without them.
+func (c conditions) annotated(object *unstructured.Unstructured, judge guarded, result status.Result, budget *Budget) status.Result {
+	values := object.GetAnnotations()
+	readyWhen, isReadyWhen := values[c.readyWhen]
+	failWhen, isFailWhen := values[c.failWhen]
+	if !isReadyWhen && !isFailWhen {
+		return result
+	}
+	if _, outdated := status.Outdated(object); outdated {
+		return unready(result, fmt.Sprintf("generation %d is not observed yet", object.GetGeneration()))
+	}
+	if isFailWhen {
+		switch failed, err := holds(failWhen, object, budget); {
+		case failed:
+			return status.Result{Status: status.FailedStatus, Message: status.Clip("fail-when holds: " + failWhen)}
+		case isInvalid(err):
+			return unknown(c.failWhen, err)
+		}
+	}
+	if !isReadyWhen || judge.overrules(object) {
+		return result
+	}
+	return c.byReadyWhen(object, readyWhen, result, budget)
+}
+
+// byReadyWhen returns the status of an object by its annotation ready-when; base is the status without it.
+func (c conditions) byReadyWhen(object *unstructured.Unstructured, readyWhen string, base status.Result, budget *Budget) status.Result {
+	switch ready, err := holds(readyWhen, object, budget); {
+	case ready:
+		return status.Result{Status: status.CurrentStatus, Message: "ready-when holds"}
+	case isInvalid(err):
+		return unknown(c.readyWhen, err)
+	case err != nil:
+		return unready(base, fmt.Sprintf("ready-when cannot be evaluated (%v): %s", err, readyWhen))
+	default:
+		return unready(base, "ready-when does not hold: "+readyWhen)
+	}
+}
+
+// unknown returns the result for an object whose annotation cannot be evaluated for any object.
+func unknown(annotation string, err error) status.Result {
+	return status.Result{Status: status.UnknownStatus, Message: status.Clip(annotation + ": " + err.Error())}
+}
+
+// unready returns the result for an object that is not ready for the given reason. It stays failed if it has failed.
+func unready(result status.Result, reason string) status.Result {
+	if result.Status == status.FailedStatus {
+		return result
+	}
+	return status.Result{Status: status.InProgressStatus, Message: status.Clip(reason), Grade: result.Grade, Deadline: result.Deadline}
+}
+
+// invalidError means that an annotation cannot be evaluated, whatever the object is.
+type invalidError struct{ error }
+
+func isInvalid(err error) bool {
+	var invalid invalidError
+	return errors.As(err, &invalid)
+}
+
+// holds evaluates the expression of an annotation.
+func holds(text string, object *unstructured.Unstructured, budget *Budget) (bool, error) {
+	expression, err := CompileWithin(text, budget)
+	if err != nil {
+		return false, invalidError{err}
+	}
+	answer, err := expression.Holds(object, budget)
+	if errors.Is(err, ErrTooExpensive) {
+		return false, invalidError{err}
+	}
+	return answer, err //nolint:wrapcheck // the caller names the annotation
+}
+
+// Definitions knows of which types the definitions declare status.conditions. It is safe for concurrent use.
+type Definitions struct {
+	client client.Reader
+
+	mu       sync.Mutex
+	declared map[schema.GroupVersionKind]bool // by the types that are known
+}
+
+// NewDefinitions returns Definitions that are read through a client, which must not answer from a cache.
+func NewDefinitions(reader client.Reader) *Definitions {
+	return &Definitions{client: reader, declared: map[schema.GroupVersionKind]bool{}}
+}
+
+// Learn reads the definition of a type, which is served under the given resource name, unless the type is one of
+// Kubernetes itself. Types without a definition, and those whose definition the client may not read, are known to
+// declare nothing.
+func (d *Definitions) Learn(ctx context.Context, gvk schema.GroupVersionKind, resource string) error {
+	if isBuiltIn(gvk.Group) {
+		return nil
+	}
+	definition := &unstructured.Unstructured{}
+	definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	err := d.client.Get(ctx, client.ObjectKey{Name: resource + "." + gvk.Group}, definition)
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
+		return fmt.Errorf("reading the definition of %s: %w", gvk.GroupKind(), err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.declared[gvk] = err == nil && declaresConditions(definition, gvk.Version)
+	return nil
+}
+
+// isBuiltIn reports whether the types of a group are those of Kubernetes itself.
+func isBuiltIn(group string) bool {
+	return group == "apiextensions.k8s.io" || group == "apiregistration.k8s.io" || scheme.Scheme.IsGroupRegistered(group)
+}
+
+// Recall is Learn for a type that need not be read again if it is known.
+func (d *Definitions) Recall(ctx context.Context, gvk schema.GroupVersionKind, resource string) error {
+	if _, known := d.Declares(gvk); known {
+		return nil
+	}
+	return d.Learn(ctx, gvk, resource)
+}
+
+// Declares reports whether the definition of a type declares status.conditions, and whether that is known. It makes no
+// request. Types of Kubernetes itself have no definition.
+func (d *Definitions) Declares(gvk schema.GroupVersionKind) (declared, known bool) {
+	if isBuiltIn(gvk.Group) {
+		return false, true
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	declared, known = d.declared[gvk]
+	return declared, known
+}
+
+// declaresConditions reports whether a version of a CustomResourceDefinition has status.conditions.
+func declaresConditions(definition *unstructured.Unstructured, name string) bool {
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	for _, value := range versions {
+		version, _ := value.(map[string]any)
+		if version["name"] != name {
+			continue
+		}
+		_, found, _ := unstructured.NestedMap(version, "schema", "openAPIV3Schema", "properties", "status", "properties", "conditions")
+		return found
+	}
+	return false
 }

@@ -6,16 +6,25 @@ package kustomize
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"path"
+	"slices"
 	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/kustomize/api/hasher"
+	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 // building is held while the SDK runs, because it keeps the OpenAPI schema of the kustomization in global variables.
@@ -87,4 +96,195 @@ func resetSchema() {
 	if openapi.GetSchemaVersion() != defaultSchema {
 		openapi.ResetOpenAPI()
 	}
+}
+
+// check fails if the SDK would fetch anything for the kustomization, or for one that it is based on, or if a document
+// has more than one value: the SDK would silently take the first one.
+func check(fsys filesys.FileSystem, folder string) error {
+	if err := checkKustomization(fsys, folder); err != nil {
+		return err
+	}
+	return Walk(fsys, folder, func(reference Reference) error {
+		switch {
+		case isRemote(fsys, reference):
+			return fmt.Errorf("%s refers to %q, which would have to be fetched from elsewhere; "+
+				"only files that come with the kustomization are allowed, so refer to a copy", reference.Source, reference.Text)
+		case !reference.Documents || !fsys.Exists(reference.Path):
+			return nil
+		case fsys.IsDir(reference.Path):
+			return checkKustomization(fsys, reference.Path)
+		}
+		raw, err := fsys.ReadFile(reference.Path)
+		if err != nil {
+			return err
+		}
+		if err := manifest.CheckSeparated(raw); err != nil {
+			return fmt.Errorf("%s: %w", reference.Path, err)
+		}
+		return nil
+	})
+}
+
+// checkKustomization checks the kustomization file of a folder, which is a single document, and the inline documents in
+// it.
+func checkKustomization(fsys filesys.FileSystem, folder string) error {
+	for name := range kustomizationFiles(fsys, folder) {
+		raw, err := fsys.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if err := manifest.CheckSingle(raw); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		var content any
+		if sigsyaml.Unmarshal(raw, &content) != nil {
+			return nil // building fails
+		}
+		if err := checkInline(content); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// checkInline checks texts that may be inline documents instead of references.
+func checkInline(value any) error {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			if err := checkInline(item); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for key, item := range value {
+			err := checkInline(item)
+			switch strings.ToLower(key) {
+			case "patch", "patchesstrategicmerge", "generators", "transformers", "validators":
+				err = each(item, func(text string) error {
+					if err := manifest.CheckSeparated([]byte(text)); err != nil {
+						return fmt.Errorf("text in %s: %w", key, err)
+					}
+					return nil
+				})
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// kustomizationFiles yields the kustomization files of a folder; there should be one.
+func kustomizationFiles(fsys Files, folder string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, name := range konfig.RecognizedKustomizationFileNames() {
+			if source := path.Join(folder, name); fsys.Exists(source) && !fsys.IsDir(source) && !yield(source) {
+				return
+			}
+		}
+	}
+}
+
+// Memory is a file system in memory. It must not be changed once it is used for building. The SDK's own file system
+// in memory refuses names with blanks and many other characters.
+type Memory struct {
+	// FileSystem is empty. It has the methods that building does not need.
+	filesys.FileSystem
+
+	files   map[string][]byte
+	folders map[string]map[string]bool
+}
+
+// NewMemory returns a Memory without files.
+func NewMemory() *Memory {
+	return &Memory{FileSystem: filesys.MakeEmptyDirInMemory(), files: map[string][]byte{}, folders: map[string]map[string]bool{"/": {}}}
+}
+
+// Add adds a file, or replaces it. The path is absolute and slash-separated. The content is not copied.
+func (m *Memory) Add(name string, content []byte) {
+	name = path.Clean(name)
+	m.files[name] = content
+	for name != "/" {
+		folder, base := path.Dir(name), path.Base(name)
+		if m.folders[folder] == nil {
+			m.folders[folder] = map[string]bool{}
+		}
+		m.folders[folder][base] = true
+		name = folder
+	}
+}
+
+// Exists reports whether there is a file or folder.
+func (m *Memory) Exists(name string) bool {
+	_, ok := m.files[absolute(name)]
+	return ok || m.IsDir(name)
+}
+
+// IsDir reports whether there is a folder.
+func (m *Memory) IsDir(name string) bool {
+	return m.folders[absolute(name)] != nil
+}
+
+// ReadDir returns the names of the files and folders in a folder, sorted.
+func (m *Memory) ReadDir(name string) ([]string, error) {
+	entries, ok := m.folders[absolute(name)]
+	if !ok {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	names := make([]string, 0, len(entries))
+	for entry := range entries {
+		names = append(names, entry)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// ReadFile returns the content of a file, which must not be changed.
+func (m *Memory) ReadFile(name string) ([]byte, error) {
+	switch content, ok := m.files[absolute(name)]; {
+	case ok:
+		return content, nil
+	case m.IsDir(name):
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("is a directory")}
+	default:
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+}
+
+// CleanedAbs returns the folder of a file and its name, or the folder itself.
+func (m *Memory) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
+	cleaned := absolute(name)
+	switch {
+	case m.IsDir(cleaned):
+		return filesys.ConfirmedDir(cleaned), "", nil
+	case m.Exists(cleaned):
+		return filesys.ConfirmedDir(path.Dir(cleaned)), path.Base(cleaned), nil
+	default:
+		return "", "", &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+}
+
+func absolute(name string) string {
+	if !strings.HasPrefix(name, "/") {
+		name = "/" + name
+	}
+	return path.Clean(name)
+}
+
+// Hash returns the suffix that the generators would give a ConfigMap or Secret: ten characters that depend on its kind,
+// name, data and, for a Secret, type.
+func Hash(object *unstructured.Unstructured) (string, error) {
+	content := map[string]any{"apiVersion": object.GetAPIVersion(), "kind": object.GetKind(), "metadata": map[string]any{"name": object.GetName()}}
+	for _, field := range []string{"data", "binaryData", "stringData", "type"} {
+		if value, exists := object.Object[field]; exists {
+			content[field] = value
+		}
+	}
+	node, err := yaml.FromMap(content)
+	if err != nil {
+		return "", fmt.Errorf("encoding the content: %w", err)
+	}
+	return (&hasher.Hasher{}).Hash(node)
 }

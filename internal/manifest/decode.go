@@ -9,10 +9,14 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"sort"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v2"
+	yamlv3 "go.yaml.in/yaml/v3"
 )
 
 // ErrAmbiguousKey means that a map has two keys such as 1 and "1". Which of them wins would be random.
@@ -144,4 +148,279 @@ func keyFromYAML(key any) (string, error) {
 	default:
 		return "", fmt.Errorf("a key is %v, but must be text", describe(key))
 	}
+}
+
+// EqualKeysError means that a key occurs twice in a map. Decoders take the last one, and silently drop the others.
+type EqualKeysError struct {
+	// Key is the key.
+	Key string
+	// Line and First are the lines of the key and of its first occurrence, from 1.
+	Line, First int
+}
+
+// Error names the key and both lines.
+func (e *EqualKeysError) Error() string {
+	return fmt.Sprintf("line %d: key %q is already set on line %d; a key may occur only once in a map", e.Line, e.Key, e.First)
+}
+
+// findEqualKeys returns an error about the first duplicate key of a document, if there is one.
+func findEqualKeys(document []byte) *EqualKeysError {
+	var root yamlv3.Node
+	if yamlv3.Unmarshal(document, &root) != nil {
+		return nil
+	}
+	return equalKeysIn(&root)
+}
+
+func equalKeysIn(node *yamlv3.Node) *EqualKeysError {
+	seen := map[[2]string]int{}
+	for i, child := range node.Content {
+		if node.Kind == yamlv3.MappingNode && i%2 == 0 && child.Kind == yamlv3.ScalarNode && child.ShortTag() != "!!merge" {
+			key := [2]string{child.ShortTag(), child.Value}
+			if first := seen[key]; first > 0 {
+				return &EqualKeysError{Key: child.Value, Line: child.Line, First: first}
+			}
+			seen[key] = child.Line
+		}
+		if equal := equalKeysIn(child); equal != nil {
+			return equal
+		}
+	}
+	return nil
+}
+
+// SecondValueError means that a document has several values, such as {…} after {…}. Decoders take the first one, and
+// silently drop the others.
+type SecondValueError struct {
+	// Line is the line of the second value, from 1.
+	Line int
+}
+
+// Error names the line.
+func (e *SecondValueError) Error() string {
+	return fmt.Sprintf("line %d: another value begins here; a document may contain only one, and documents are separated by lines with ---", e.Line)
+}
+
+// CheckSingle returns a *SecondValueError if a text has more than one value, with or without separators. Documents
+// without content do not count. It accepts invalid YAML, which the decoder refuses. It fails as CheckSize does.
+func CheckSingle(text []byte) error {
+	if err := CheckSize(text); err != nil {
+		return err
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var content any
+	for content == nil {
+		if decoder.Decode(&content) != nil {
+			return nil
+		}
+	}
+	if hasMore(decoder) {
+		return &SecondValueError{Line: lineOfSecond(text)}
+	}
+	return nil
+}
+
+// CheckSeparated returns a *SecondValueError if one of the documents of a text, which lines with --- separate, has more
+// than one value. It accepts invalid YAML, which the decoder refuses. It fails as CheckSize does.
+func CheckSeparated(text []byte) error {
+	if err := CheckSize(text); err != nil {
+		return err
+	}
+	begin, offset, line, first := 0, 0, 0, 1
+	check := func(end int) error {
+		document := text[begin:end]
+		if !isSuspect(document) {
+			return nil
+		}
+		if second, ok := CheckSingle(document).(*SecondValueError); ok { //nolint:errorlint // it is not wrapped
+			return &SecondValueError{Line: first + second.Line - 1}
+		}
+		return nil
+	}
+	for content := range bytes.Lines(text) {
+		line++
+		if bytes.HasPrefix(content, []byte("---")) {
+			if err := check(offset); err != nil {
+				return err
+			}
+			begin, first = offset+len("---"), line
+		}
+		offset += len(content)
+	}
+	return check(offset)
+}
+
+// isSuspect reports whether a document may have several values. A block-style collection that begins at the start of a
+// line lasts until the end of the document, so it needs no further check. This is cheaper than decoding.
+func isSuspect(document []byte) bool {
+	begun := false
+	for line := range bytes.Lines(document) {
+		if bytes.HasPrefix(line, []byte("...")) {
+			return true
+		}
+		if content := bytes.TrimSpace(line); begun || len(content) == 0 || content[0] == '#' {
+			continue
+		}
+		begun = true
+		if letter := line[0] | 0x20; line[0] != '-' && (letter < 'a' || letter > 'z') || !bytes.ContainsAny(line, ":-") {
+			return true
+		}
+	}
+	return false
+}
+
+// hasMore reports whether any content is left.
+func hasMore(decoder *yaml.Decoder) bool {
+	for {
+		var more any
+		switch err := decoder.Decode(&more); {
+		case err != nil:
+			return !errors.Is(err, io.EOF)
+		case more != nil:
+			return true
+		}
+	}
+}
+
+// lineOfSecond returns the line of the second value: the first line such that the text up to it has more than one
+// value.
+func lineOfSecond(text []byte) int {
+	lines := slices.Collect(bytes.Lines(text))
+	return 1 + sort.Search(len(lines)-1, func(i int) bool {
+		decoder := yaml.NewDecoder(bytes.NewReader(bytes.Join(lines[:i+1], nil)))
+		var content any
+		for content == nil {
+			if decoder.Decode(&content) != nil {
+				return false
+			}
+		}
+		return hasMore(decoder)
+	})
+}
+
+const (
+	// maxValues is the limit for the values in a text: each takes up to 600 bytes while it is decoded. The index of a
+	// repository has so many in about 50 MiB.
+	maxValues = 3 << 20
+	// maxGrowth is how many times its length a text may have with its aliases replaced, apart from freeGrowth bytes:
+	// objects are encoded without aliases.
+	maxGrowth, freeGrowth = 8, 64 << 10
+	// valueSize is what counts for a value in addition to its text.
+	valueSize = 8
+)
+
+// CheckSize fails if texts in YAML would take much more memory when they are decoded than their length makes one
+// expect. It accepts invalid YAML, which the decoder refuses.
+func CheckSize(texts ...[]byte) error {
+	length := 0
+	for _, text := range texts {
+		length += len(text)
+	}
+	if length > maxValues { // there are not more values than bytes
+		if values := countYAML(texts); values > maxValues {
+			return fmt.Errorf("it has about %d values; at most %d are allowed", values, maxValues)
+		}
+	}
+	limit := maxGrowth*length + freeGrowth
+	left := limit
+	for _, text := range texts {
+		if !hasAliases(text) {
+			continue
+		}
+		decoder := yaml.NewDecoder(bytes.NewReader(text))
+		for {
+			var content any
+			if decoder.Decode(&content) != nil {
+				break
+			}
+			if left = without(left, content); left < 0 {
+				return fmt.Errorf("with its aliases replaced, it has more than %d bytes, which is the limit for a text of %d bytes", limit, length)
+			}
+		}
+	}
+	return nil
+}
+
+// hasAliases reports whether a text may have anchors and aliases.
+func hasAliases(text []byte) bool {
+	return hasReference(text, '&') && hasReference(text, '*')
+}
+
+// hasReference looks for a sign at the beginning of a value. YAML also has line breaks outside of ASCII, and may be
+// in UTF-16.
+func hasReference(text []byte, sign byte) bool {
+	for at := 0; ; at++ {
+		next := bytes.IndexByte(text[at:], sign)
+		if next < 0 {
+			return false
+		}
+		at += next
+		begins := at == 0 || text[at-1] >= utf8.RuneSelf || strings.ContainsRune("\x00 \t\r\n,[{:-", rune(text[at-1]))
+		if begins && at+1 < len(text) && !strings.ContainsRune(" \t\r\n", rune(text[at+1])) {
+			return true
+		}
+	}
+}
+
+// without returns what is left of a number of bytes after a value; it is negative if that is not enough.
+func without(left int, value any) int {
+	left -= valueSize
+	switch value := value.(type) {
+	case string:
+		left -= len(value)
+	case []any:
+		for i := 0; i < len(value) && left >= 0; i++ {
+			left = without(left, value[i])
+		}
+	case map[any]any:
+		for key, item := range value {
+			if left = without(without(left, key), item); left < 0 {
+				break
+			}
+		}
+	}
+	return left
+}
+
+// CheckJSON returns an error if JSON texts together may have more than that many values: objects, lists, and what
+// follows the first value in these. A value may take a hundred times as much memory as text, so texts from a client
+// that is not trusted are checked before they are decoded. CheckJSON needs no memory. It does not check whether the
+// texts are valid.
+func CheckJSON(limit int, texts ...[]byte) error {
+	values := 0
+	for _, text := range texts {
+		quoted := false
+		for i := 0; i < len(text); i++ {
+			switch c := text[i]; {
+			case c == '"':
+				quoted = !quoted
+			case quoted && c == '\\':
+				i++
+			case !quoted && (c == ',' || c == '[' || c == '{'):
+				values++
+			}
+		}
+	}
+	return checkValues(values, limit)
+}
+
+// CheckYAML is CheckJSON for YAML. It may count a part of a string as a value.
+func CheckYAML(limit int, texts ...[]byte) error { return checkValues(countYAML(texts), limit) }
+
+// countYAML returns at least the number of values in texts. It needs no memory.
+func countYAML(texts [][]byte) int {
+	values := 0
+	for _, text := range texts {
+		for _, mark := range []string{"\n", ",", "[", "{", "- ", ": ", "? "} {
+			values += bytes.Count(text, []byte(mark))
+		}
+	}
+	return values
+}
+
+func checkValues(values, limit int) error {
+	if values > limit {
+		return fmt.Errorf("it has %d values; must be at most %d", values, limit)
+	}
+	return nil
 }

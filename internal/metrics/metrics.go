@@ -1,15 +1,223 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package metrics has the runtime's Prometheus collectors. Existing dashboards use their names and labels:
+// do not rename them.
+//
+// New registers the collectors once per registry, and binds them to one controller. Series of a component exist from
+// the first SetComponent until RemoveComponent.
 package metrics
 
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/component-operator/runtime/pkg/types"
 )
+
+// Action is an operation on a dependent.
+type Action string
+
+const (
+	// ActionRead is a read of a single dependent.
+	ActionRead Action = "read"
+	// ActionCreate is the creation of a dependent.
+	ActionCreate Action = "create"
+	// ActionUpdate is any write to an existing dependent.
+	ActionUpdate Action = "update"
+	// ActionDelete is the deletion of a dependent.
+	ActionDelete Action = "delete"
+)
+
+// Component identifies the series of one component.
+type Component struct {
+	// Group and Kind are those of the component's type.
+	Group, Kind string
+	// Namespace is empty for cluster-scoped components.
+	Namespace, Name string
+}
+
+// Controller records the metrics of one controller. It is safe for concurrent use.
+type Controller struct {
+	reconciles, createdClients, fights, panics             prometheus.Counter
+	reconcileErrors, refusals, requests, operations, drift *prometheus.CounterVec
+	activeClients, dependents, unreadyDependents           gauges
+	state, shards                                          *prometheus.GaugeVec
+	generation, readiness                                  prometheus.Observer
+	// hosts is the collector of controller-runtime that counts requests by host.
+	hosts *prometheus.CounterVec
+
+	mu     sync.Mutex
+	states map[Component][]string
+}
+
+// New returns the metrics of a controller. They are registered on the first call for a registry; if registerer is nil,
+// that is the one of controller-runtime. It fails if the registry holds other collectors with the same names. Counters
+// are present from then on, so that alert rules see their first increase.
+func New(registerer prometheus.Registerer, controller string) (*Controller, error) {
+	if registerer == nil {
+		registerer = ctrlmetrics.Registry
+	}
+	c, err := newCollectors(registerer, controller)
+	if err != nil {
+		return nil, err
+	}
+	for _, reason := range []Refusal{RefusalInvalid, RefusalOwned, RefusalRejected} {
+		c.refusals.WithLabelValues(string(reason))
+	}
+	for _, policy := range []string{types.DriftPolicyCorrect, types.DriftPolicyReport} {
+		c.drift.WithLabelValues(policy)
+	}
+	return c, nil
+}
+
+// Reconciled counts a reconciliation. A failed one also counts under the HTTP status code of its
+// error, or under "other".
+func (c *Controller) Reconciled(err error) {
+	c.reconciles.Inc()
+	if err != nil {
+		c.reconcileErrors.WithLabelValues(errorType(err)).Inc()
+	}
+}
+
+func errorType(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		// A remote server may put any number into a Status, and each would be a series for ever.
+		if code := int(status.Status().Code); http.StatusText(code) != "" {
+			return strconv.Itoa(code)
+		}
+	}
+	return "other"
+}
+
+// A Refusal says why a component or its dependents were refused.
+type Refusal string
+
+const (
+	// RefusalInvalid means that a component, its manifests or an annotation is not valid, or that these contradict each
+	// other.
+	RefusalInvalid Refusal = "invalid"
+	// RefusalOwned means that dependents belong to other owners.
+	RefusalOwned Refusal = "owned"
+	// RefusalRejected means that the API server has rejected dependents.
+	RefusalRejected Refusal = "rejected"
+)
+
+// Refused counts a refusal. It is called once for each, not for each attempt.
+func (c *Controller) Refused(reason Refusal) {
+	c.refusals.WithLabelValues(string(reason)).Inc()
+}
+
+// Operated counts an operation on a dependent, whether it succeeded or not.
+func (c *Controller) Operated(action Action) {
+	c.operations.WithLabelValues(string(action)).Inc()
+}
+
+// Requests returns a transport that counts the requests which pass through it.
+func (c *Controller) Requests(next http.RoundTripper) http.RoundTripper {
+	return &countingTransport{next: next, requests: c.requests}
+}
+
+// ClientCreated counts a new client.
+func (c *Controller) ClientCreated() {
+	c.createdClients.Inc()
+}
+
+// ClientsActive records the number of cached clients.
+func (c *Controller) ClientsActive(count int) {
+	c.activeClients.set(float64(count))
+}
+
+// HostDropped removes what controller-runtime has counted of requests to a host, which the operator no longer uses.
+func (c *Controller) HostDropped(host string) {
+	c.hosts.DeletePartialMatch(prometheus.Labels{"host": host})
+}
+
+// Drifted counts a change by others to a dependent with the given drift policy.
+func (c *Controller) Drifted(policy string) {
+	c.drift.WithLabelValues(policy).Inc()
+}
+
+// Fought counts a correction that was delayed because others keep changing the same dependent.
+func (c *Controller) Fought() {
+	c.fights.Inc()
+}
+
+// Panicked counts a panic.
+func (c *Controller) Panicked() { c.panics.Inc() }
+
+// Generated records the duration of a call of the generator.
+func (c *Controller) Generated(duration time.Duration) {
+	c.generation.Observe(duration.Seconds())
+}
+
+// BecameReady records how long a change of a component took.
+func (c *Controller) BecameReady(after time.Duration) {
+	c.readiness.Observe(after.Seconds())
+}
+
+// ShardsHeld adds to the number of shards that this replica holds.
+func (c *Controller) ShardsHeld(more int) {
+	c.shards.WithLabelValues().Add(float64(more))
+}
+
+// SetComponent records the state of a component, the reason of its condition Ready, and how many dependents it has.
+func (c *Controller) SetComponent(component Component, state, reason string, dependents int, unready int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	labels := labelsOf(component)
+	c.dependents.set(float64(dependents), labels...)
+	c.unreadyDependents.set(float64(unready), labels...)
+	current := slices.Concat(labels, []string{state, reason})
+	if previous, known := c.states[component]; known && !slices.Equal(previous, current) {
+		c.state.DeleteLabelValues(previous...)
+	}
+	c.state.WithLabelValues(current...).Set(1)
+	c.states[component] = current
+}
+
+// RemoveComponent removes all series of a component. It does nothing if there are none.
+func (c *Controller) RemoveComponent(component Component) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	labels := labelsOf(component)
+	c.dependents.remove(labels...)
+	c.unreadyDependents.remove(labels...)
+	c.state.DeleteLabelValues(c.states[component]...)
+	delete(c.states, component)
+}
+
+func labelsOf(component Component) []string {
+	return []string{component.Group, component.Kind, component.Namespace, component.Name}
+}
+
+// countingTransport counts requests by their method. Unlike a counting client it also counts discovery,
+// events and watches.
+type countingTransport struct {
+	next     http.RoundTripper
+	requests *prometheus.CounterVec
+}
+
+// RoundTrip counts the request and passes it on.
+func (t *countingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	t.requests.WithLabelValues(request.Method).Inc()
+	return t.next.RoundTrip(request)
+}
+
+// WrappedRoundTripper returns the inner transport, so that client-go can close its connections.
+func (t *countingTransport) WrappedRoundTripper() http.RoundTripper {
+	return t.next
+}
 
 const prefix = "component_operator_runtime_"
 

@@ -17,15 +17,29 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
+
+	"sigs.k8s.io/yaml"
 )
 
 // demanded is the percentage of mutants that must be noticed.
@@ -111,4 +125,221 @@ func list(out io.Writer, chosen []mutant) int {
 	}
 	fmt.Fprintf(out, "\n%d mutants, %d do not fit the code\n", len(chosen), misfits)
 	return min(misfits, 1)
+}
+
+// mutant is a change of one function that breaks it. All fields are required unless they have a default.
+type mutant struct {
+	// Name is unique in the list.
+	Name string `json:"name"`
+	// Package is the directory of the function, below the root of the module.
+	Package string `json:"package"`
+	// Function is the name of the function or method, as in "go doc": New, Cache.Start.
+	Function string `json:"function"`
+	// Replace is a regular expression that matches exactly once in the body of the function.
+	Replace string `json:"replace"`
+	// By replaces what Replace matches; $1 is its first group. Defaults to nothing.
+	By string `json:"by,omitempty"`
+	// Tests selects the tests that should fail, as the flag -run of "go test" does.
+	Tests string `json:"tests"`
+	// TestPackage is the directory of the tests. Defaults to Package.
+	TestPackage string `json:"testPackage,omitempty"`
+}
+
+// target is the package for "go test".
+func (m mutant) target() string { return "./" + cmp.Or(m.TestPackage, m.Package) }
+
+// read returns the mutants of the list whose names match a regular expression.
+func read(names string) ([]mutant, error) {
+	pattern, err := regexp.Compile(names)
+	if err != nil {
+		return nil, fmt.Errorf("flag -run: %w", err)
+	}
+	raw, err := os.ReadFile(filepath.FromSlash("internal/mutants/mutants.yaml"))
+	if err != nil {
+		return nil, fmt.Errorf("reading the list: %w", err)
+	}
+	var all, chosen []mutant
+	if err := yaml.UnmarshalStrict(raw, &all); err != nil {
+		return nil, fmt.Errorf("reading the list: %w", err)
+	}
+	seen := map[string]bool{}
+	for i, m := range all {
+		if m.Name == "" || m.Package == "" || m.Function == "" || m.Replace == "" || m.Tests == "" || seen[m.Name] {
+			return nil, fmt.Errorf("entry %d (%q): name, package, function, replace and tests are required, and names are unique", i+1, m.Name)
+		}
+		seen[m.Name] = true
+		if pattern.MatchString(m.Name) {
+			chosen = append(chosen, m)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, errors.New("no mutant is chosen")
+	}
+	return chosen, nil
+}
+
+// apply returns the path of the changed file and its content.
+func (m mutant) apply() (string, []byte, error) {
+	pattern, err := regexp.Compile(m.Replace)
+	if err != nil {
+		return "", nil, fmt.Errorf("replace: %w", err)
+	}
+	code, err := build.ImportDir(m.Package, 0)
+	if err != nil {
+		return "", nil, fmt.Errorf("package: %w", err)
+	}
+	for _, name := range code.GoFiles {
+		file := filepath.Join(m.Package, name)
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return "", nil, fmt.Errorf("reading the code: %w", err)
+		}
+		start, end := find(content, m.Function)
+		if end == 0 {
+			continue
+		}
+		body := content[start:end]
+		if n := len(pattern.FindAllIndex(body, -1)); n != 1 {
+			return "", nil, fmt.Errorf("replace matches %d times in %s of %s; must match once", n, m.Function, file)
+		}
+		return file, slices.Concat(content[:start], pattern.ReplaceAll(body, []byte(m.By)), content[end:]), nil
+	}
+	return "", nil, fmt.Errorf("%s has no function %s", m.Package, m.Function)
+}
+
+// find returns where the body of a function begins and ends, and zeros if the file does not contain the function.
+func find(content []byte, function string) (start, end int) {
+	files := token.NewFileSet()
+	parsed, err := parser.ParseFile(files, "", content, parser.SkipObjectResolution)
+	if err != nil {
+		return 0, 0 // the compiler will tell
+	}
+	for _, declaration := range parsed.Decls {
+		if f, ok := declaration.(*ast.FuncDecl); ok && f.Body != nil && nameOf(f) == function {
+			return files.Position(f.Body.Pos()).Offset, files.Position(f.Body.End()).Offset
+		}
+	}
+	return 0, 0
+}
+
+// nameOf returns the name of a function, and for a method the name of its type before it.
+func nameOf(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return f.Name.Name
+	}
+	receiver, _, _ := strings.Cut(strings.TrimPrefix(types.ExprString(f.Recv.List[0].Type), "*"), "[")
+	return receiver + "." + f.Name.Name
+}
+
+// The verdicts about a mutant.
+const (
+	noticed     = "noticed"          // a test fails
+	survived    = "SURVIVED"         // all tests pass
+	uncompiled  = "DOES NOT COMPILE" // the entry must be corrected
+	misfit      = "DOES NOT FIT"     // likewise: the code has changed
+	untested    = "NO SUCH TEST"     // likewise
+	failing     = "FAILS ANYWAY"     // the tests also fail without the change
+	unavailable = "NOT RUN"          // the go command could not be run
+)
+
+// lab runs tests.
+type lab struct{ log io.Writer }
+
+// try makes a mutant, runs its tests, and returns a verdict with details.
+func (l *lab) try(ctx context.Context, m mutant) (verdict, detail string) {
+	file, content, err := m.apply()
+	if err != nil {
+		return misfit, err.Error()
+	}
+	folder, err := os.MkdirTemp("", "mutant-")
+	if err != nil {
+		return unavailable, err.Error()
+	}
+	defer func() { _ = os.RemoveAll(folder) }() // remains are in the folder for temporary files
+	overlay, err := writeOverlay(folder, file, content)
+	if err != nil {
+		return unavailable, err.Error()
+	}
+	output, err := l.test(ctx, m.target(), m.Tests, impatience, "-overlay", overlay, "-failfast")
+	return judge(strings.ReplaceAll(output, folder+string(filepath.Separator), ""), err)
+}
+
+// writeOverlay writes the changed file, and the overlay that makes the go command read it instead of the original.
+func writeOverlay(folder, file string, content []byte) (string, error) {
+	original, err := filepath.Abs(file)
+	if err != nil {
+		return "", fmt.Errorf("finding %s: %w", file, err)
+	}
+	changed := filepath.Join(folder, filepath.Base(file))
+	encoded, err := json.Marshal(map[string]map[string]string{"Replace": {original: changed}})
+	if err != nil {
+		return "", fmt.Errorf("encoding the overlay: %w", err)
+	}
+	overlay := filepath.Join(folder, "overlay.json")
+	for name, data := range map[string][]byte{changed: content, overlay: encoded} {
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			return "", fmt.Errorf("writing the change: %w", err)
+		}
+	}
+	return overlay, nil
+}
+
+// baseline runs the tests of all mutants on the unchanged code, and returns the packages whose tests fail.
+func (l *lab) baseline(ctx context.Context, chosen []mutant) map[string]bool {
+	filters := map[string][]string{}
+	for _, m := range chosen {
+		filters[m.target()] = append(filters[m.target()], m.Tests)
+	}
+	broken := map[string]bool{}
+	for target, tests := range filters {
+		_, err := l.test(ctx, target, strings.Join(tests, "|"), "")
+		broken[target] = err != nil
+	}
+	return broken
+}
+
+// impatience shortens how long tests wait (see internal/testenv): the tests of a mutant are expected to wait in vain.
+const impatience = "TEST_PATIENCE=20s"
+
+// test runs tests of a package, with a further environment variable unless it is empty, and returns their output.
+func (l *lab) test(ctx context.Context, target, filter, variable string, flags ...string) (string, error) {
+	args := append([]string{"test", "-count=1", "-vet=off", "-timeout", "5m", "-run", filter}, flags...)
+	command := exec.CommandContext(ctx, "go", append(args, target)...)
+	// An interrupted go command also ends the test binary; a killed one does not.
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.WaitDelay = 30 * time.Second
+	if variable != "" {
+		command.Env = append(os.Environ(), variable)
+	}
+	var output bytes.Buffer
+	command.Stdout = io.MultiWriter(&output, l.log)
+	command.Stderr = command.Stdout
+	err := command.Run()
+	return output.String(), err
+}
+
+var (
+	failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+	message    = regexp.MustCompile(`(?m)^[^#\s].*`)
+)
+
+// judge reads the output of "go test".
+func judge(output string, err error) (verdict, detail string) {
+	switch {
+	case strings.Contains(output, "[build failed]"), strings.Contains(output, "[setup failed]"):
+		return uncompiled, message.FindString(output)
+	case err == nil && strings.Contains(output, "[no tests to run]"):
+		return untested, ""
+	case err == nil:
+		return survived, ""
+	case strings.Contains(output, "panic: test timed out"):
+		return noticed, "timeout"
+	}
+	if failed := failedTest.FindStringSubmatch(output); failed != nil {
+		return noticed, failed[1]
+	}
+	if strings.Contains(output, "FAIL") {
+		return noticed, "panic"
+	}
+	return unavailable, err.Error()
 }

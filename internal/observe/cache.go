@@ -11,19 +11,23 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
+
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Options configure a Cache.
@@ -171,13 +175,13 @@ type Need struct {
 	Content bool
 	// Whole are dependents whose observations have the object itself, and whose owner is notified of each change of
 	// them.
-	Whole []types.NamespacedName
+	Whole []apitypes.NamespacedName
 }
 
 // need is what one owner needs of a kind.
 type need struct {
 	namespaces []string
-	whole      []types.NamespacedName
+	whole      []apitypes.NamespacedName
 }
 
 // Watch sets the needs of an owner, and drops those of an earlier call. It returns when each kind is either watched or
@@ -309,4 +313,85 @@ func (c *Cache) sorted() []*kind {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.SortedFunc(maps.Values(c.kinds), func(a, b *kind) int { return cmp.Compare(a.gvk.String(), b.gvk.String()) })
+}
+
+// typeSources are the resources that define types.
+var typeSources = []schema.GroupVersionResource{
+	{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"},
+	{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"},
+}
+
+// TypeListener is notified of changes of the types of a cluster. Its functions may be called from several goroutines.
+type TypeListener struct {
+	// Watched is called with true when all resources that define types are watched, and with false when one watch ends.
+	// Required.
+	Watched func(watched bool)
+	// Changed is called when an object that defines types was added, changed or removed. Required.
+	Changed func()
+}
+
+// WatchTypes notifies the listener until the cache is closed. It watches metadata only. The second and later calls have
+// no effect.
+func (c *Cache) WatchTypes(listener TypeListener) {
+	c.types.Do(func() {
+		state := &typeWatch{listener: c.absent.listener(listener), missing: len(typeSources)}
+		for _, resource := range typeSources {
+			go state.run(c, resource)
+		}
+	})
+}
+
+// typeWatch combines the watches of all sources.
+type typeWatch struct {
+	listener TypeListener
+
+	mu      sync.Mutex
+	missing int
+}
+
+func (w *typeWatch) count(missing int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.missing == 0
+	w.missing += missing
+	if after := w.missing == 0; after != before {
+		w.listener.Watched(after)
+	}
+}
+
+// run watches one source. Objects may have changed between two lists.
+func (w *typeWatch) run(c *Cache, resource schema.GroupVersionResource) {
+	synced, known := false, false
+	repeat(c.ctx, func(ctx context.Context) error {
+		return c.observe(ctx, source{resource: resource}, func([]metav1.Object) {
+			if !synced {
+				synced = true
+				w.count(-1)
+			}
+			if known {
+				w.listener.Changed()
+			}
+			known = true
+		}, func(metav1.Object, bool) { w.listener.Changed() })
+	}, func(error) {
+		if synced {
+			synced = false
+			w.count(1)
+		}
+	})
+}
+
+// RecordLabel returns the key of the label which says that the object records dependents, of any operator or clm; empty
+// if there is none. Such an object must not be a dependent: deleting it, or restoring an earlier state, would make its
+// owner lose or confuse its record.
+func RecordLabel(labels map[string]string) string {
+	found := ""
+	for key, value := range labels {
+		isRecord := strings.HasSuffix(key, "/"+types.LabelKeySuffixInventoryOwnerId) ||
+			value == types.LabelValueRecordRelease && strings.HasSuffix(key, "/"+types.LabelKeySuffixRecord)
+		if isRecord && (found == "" || key < found) {
+			found = key
+		}
+	}
+	return found
 }

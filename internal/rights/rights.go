@@ -5,7 +5,10 @@ package rights
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,10 +17,15 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -250,4 +258,256 @@ func (r *rights) addBinding(object *unstructured.Unstructured, namespace string)
 		resource = "roles"
 	}
 	r.add(namespace, rbacv1.GroupName, resource, []string{name}, "bind")
+}
+
+// verbOrder is the order in which people are used to see verbs.
+var verbOrder = []string{"get", "list", "watch", "create", "update", "patch", "delete", "bind", "escalate"}
+
+// rules collects rules, each for one resource and one verb.
+type rules struct {
+	// verbs by resource, names by verb; no name stands for all.
+	verbs map[schema.GroupResource]map[string]sets.Set[string]
+	// paths are what the API serves beside resources, with the verbs for each.
+	paths map[string]sets.Set[string]
+}
+
+func newRules() *rules {
+	return &rules{verbs: map[schema.GroupResource]map[string]sets.Set[string]{}, paths: map[string]sets.Set[string]{}}
+}
+
+func (r *rules) add(resource schema.GroupResource, names []string, verbs ...string) {
+	if r.verbs[resource] == nil {
+		r.verbs[resource] = map[string]sets.Set[string]{}
+	}
+	of := r.verbs[resource]
+	for _, verb := range verbs {
+		if allowed, known := of[verb]; len(names) == 0 || known && len(allowed) == 0 {
+			of[verb] = nil
+		} else {
+			of[verb] = sets.New(names...).Union(allowed)
+		}
+	}
+}
+
+func (r *rules) addPath(path string, verbs ...string) {
+	r.paths[path] = sets.New(verbs...).Union(r.paths[path])
+}
+
+// policyRules returns few rules that allow the same: verbs that are for the same objects are in one, and so are
+// resources of a group for which the same is allowed. Rules for paths come last.
+func (r *rules) policyRules() []rbacv1.PolicyRule {
+	var result []rbacv1.PolicyRule
+	for _, resource := range slices.SortedFunc(maps.Keys(r.verbs), func(a, b schema.GroupResource) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource))
+	}) {
+		for _, rule := range rulesOf(resource, r.verbs[resource]) {
+			at := slices.IndexFunc(result, func(other rbacv1.PolicyRule) bool {
+				return len(rule.ResourceNames)+len(other.ResourceNames) == 0 && other.APIGroups[0] == resource.Group && slices.Equal(other.Verbs, rule.Verbs)
+			})
+			if at < 0 {
+				result = append(result, rule)
+				continue
+			}
+			result[at].Resources = append(result[at].Resources, resource.Resource)
+		}
+	}
+	return append(result, r.pathRules()...)
+}
+
+// pathRules returns a rule for each set of verbs.
+func (r *rules) pathRules() []rbacv1.PolicyRule {
+	var result []rbacv1.PolicyRule
+	for _, path := range slices.Sorted(maps.Keys(r.paths)) {
+		verbs := sortedVerbs(maps.Keys(r.paths[path]))
+		at := slices.IndexFunc(result, func(other rbacv1.PolicyRule) bool { return slices.Equal(other.Verbs, verbs) })
+		if at < 0 {
+			result = append(result, rbacv1.PolicyRule{NonResourceURLs: []string{path}, Verbs: verbs})
+			continue
+		}
+		result[at].NonResourceURLs = append(result[at].NonResourceURLs, path)
+	}
+	return result
+}
+
+// sortedVerbs returns verbs in the order of verbOrder, and others after them.
+func sortedVerbs(verbs iter.Seq[string]) []string {
+	place := func(verb string) int {
+		if at := slices.Index(verbOrder, verb); at >= 0 {
+			return at
+		}
+		return len(verbOrder)
+	}
+	return slices.SortedFunc(verbs, func(a, b string) int { return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b)) })
+}
+
+// rulesOf returns the rules for one resource: for all objects first, then for those with names.
+func rulesOf(resource schema.GroupResource, verbs map[string]sets.Set[string]) []rbacv1.PolicyRule {
+	byNames := map[string]*rbacv1.PolicyRule{}
+	for _, verb := range sortedVerbs(maps.Keys(verbs)) {
+		names := slices.Sorted(maps.Keys(verbs[verb]))
+		key := strings.Join(names, "\x00")
+		if byNames[key] == nil {
+			byNames[key] = &rbacv1.PolicyRule{APIGroups: []string{resource.Group}, Resources: []string{resource.Resource}, ResourceNames: names}
+		}
+		byNames[key].Verbs = append(byNames[key].Verbs, verb)
+	}
+	var result []rbacv1.PolicyRule
+	for _, key := range slices.Sorted(maps.Keys(byNames)) {
+		result = append(result, *byNames[key])
+	}
+	return result
+}
+
+// typesOf knows the types of Kubernetes, and those that the objects define.
+type typesOf struct {
+	known   map[schema.GroupKind]Resource
+	resolve func(kind schema.GroupKind) (Resource, error)
+}
+
+func newTypesOf(request Request) (*typesOf, error) {
+	kinds, err := Kinds(nil)
+	if err != nil {
+		return nil, err
+	}
+	t := &typesOf{known: map[schema.GroupKind]Resource{}, resolve: request.Resolve}
+	_, mapper := Resources(kinds)
+	for _, kind := range kinds {
+		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		if err != nil {
+			return nil, err
+		}
+		t.known[kind.GroupKind()] = ResourceOf(mapping)
+	}
+	for _, object := range request.Objects {
+		if object.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}) {
+			continue
+		}
+		resource, err := definedBy(object)
+		if err != nil {
+			return nil, err
+		}
+		kind, _, _ := unstructured.NestedString(object.Object, "spec", "names", "kind")
+		t.known[schema.GroupKind{Group: resource.Group, Kind: kind}] = resource
+	}
+	return t, nil
+}
+
+// definedBy returns the type that a CustomResourceDefinition defines.
+func definedBy(definition *unstructured.Unstructured) (Resource, error) {
+	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+	plural, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "plural")
+	scope, _, _ := unstructured.NestedString(definition.Object, "spec", "scope")
+	if group == "" || plural == "" {
+		return Resource{}, fmt.Errorf("CustomResourceDefinition %s: spec.group and spec.names.plural are required", definition.GetName())
+	}
+	return Resource{
+		GroupResource: schema.GroupResource{Group: group, Resource: plural}, Namespaced: scope == string(apiextensionsv1.NamespaceScoped),
+	}, nil
+}
+
+func (t *typesOf) find(kind schema.GroupKind) (Resource, error) {
+	if resource, found := t.known[kind]; found {
+		return resource, nil
+	}
+	if t.resolve == nil {
+		return Resource{}, errors.New("its type is not one of Kubernetes, and none that the objects define")
+	}
+	return t.resolve(kind)
+}
+
+// ResourceOf is what a mapping says of a type.
+func ResourceOf(mapping *meta.RESTMapping) Resource {
+	return Resource{GroupResource: mapping.Resource.GroupResource(), Namespaced: mapping.Scope.Name() == meta.RESTScopeNameNamespace}
+}
+
+// Roles returns a Role of the given name for each namespace, and a ClusterRole for the whole cluster, as far as they
+// are needed. If a service account is named, the bindings that give it these roles come after them.
+func Roles(needed map[string][]rbacv1.PolicyRule, name string, serviceAccount apitypes.NamespacedName) []client.Object {
+	var roles, bindings []client.Object
+	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: serviceAccount.Namespace, Name: serviceAccount.Name}}
+	for _, namespace := range slices.Sorted(maps.Keys(needed)) {
+		metadata := metav1.ObjectMeta{Namespace: namespace, Name: name}
+		if namespace == wholeCluster {
+			roles = append(roles, &rbacv1.ClusterRole{TypeMeta: typeOf("ClusterRole"), ObjectMeta: metadata, Rules: needed[namespace]})
+			bindings = append(bindings, &rbacv1.ClusterRoleBinding{
+				TypeMeta: typeOf("ClusterRoleBinding"), ObjectMeta: metadata, Subjects: subjects,
+				RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+			})
+			continue
+		}
+		roles = append(roles, &rbacv1.Role{TypeMeta: typeOf("Role"), ObjectMeta: metadata, Rules: needed[namespace]})
+		bindings = append(bindings, &rbacv1.RoleBinding{
+			TypeMeta: typeOf("RoleBinding"), ObjectMeta: metadata, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+		})
+	}
+	if serviceAccount.Name == "" {
+		return roles
+	}
+	return append(roles, bindings...)
+}
+
+func typeOf(kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: kind}
+}
+
+// Need is a way to use an operator that takes further rights. Its text is the name of the switch in the values of the
+// operator's chart.
+type Need string
+
+const (
+	// NeedNothing means that the rights are needed in any case.
+	NeedNothing Need = ""
+	// NeedReferences means that components refer to Secrets or ConfigMaps, such as one with a kubeconfig.
+	NeedReferences Need = "references"
+	// NeedImpersonation means that dependents are written as a service account that the component chooses.
+	NeedImpersonation Need = "impersonation"
+	// NeedNamespaces means that dependents are in other namespaces than the component, and that the operator creates
+	// these.
+	NeedNamespaces Need = "namespaces"
+	// NeedDeletionHooks means that there are hooks that run when the component is deleted.
+	NeedDeletionHooks Need = "deletionHooks"
+)
+
+// Purpose is something that an operator does, beside what it does with dependents, and the rights that this takes.
+type Purpose struct {
+	// Text says what for, in a few words.
+	Text string
+	// Need says when it is needed.
+	Need Need
+	// Home means that the rights are needed in the namespace of the operator only, instead of the whole cluster.
+	Home bool
+	// Rules are the rights.
+	Rules []rbacv1.PolicyRule
+}
+
+// OfOperator returns what an operator does whose components are of the given resource. With these rights and those of
+// [Of] for the dependents, no request of a component's life is denied, and each right is used in it, which a test of
+// the scaffolder checks with the role of a chart.
+func OfOperator(components schema.GroupResource) []Purpose {
+	purpose := func(text string, need Need, group string, resources, verbs []string) Purpose {
+		return Purpose{Text: text, Need: need, Rules: []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: resources, Verbs: verbs}}}
+	}
+	read := []string{"get", "list", "watch"}
+	state := []string{"get", "list", "create", "patch", "delete"}
+
+	cluster := purpose("recognizing the cluster", NeedNothing, "", []string{"namespaces"}, []string{"get"})
+	cluster.Rules[0].ResourceNames = []string{"kube-system"}
+	election := purpose("leader election", NeedNothing, "coordination.k8s.io", []string{"leases"}, []string{"get", "create", "update"})
+	election.Home = true
+	return []Purpose{
+		purpose("the component and its finalizer", NeedNothing, components.Group, []string{components.Resource}, append(read[:3:3], "patch")),
+		purpose("the status of the component", NeedNothing, components.Group, []string{components.Resource + "/status"}, []string{"patch"}),
+		purpose("events on the component", NeedNothing, "", []string{"events"}, []string{"create", "patch"}),
+		purpose("inventories that are too large for the status", NeedNothing, "", []string{"configmaps"}, state),
+		cluster,
+		purpose("types of dependents", NeedNothing, "apiextensions.k8s.io", []string{"customresourcedefinitions"}, read),
+		purpose("types of dependents", NeedNothing, "apiregistration.k8s.io", []string{"apiservices"}, read),
+		purpose("Pods of dependents, to say why they are not ready", NeedNothing, "", []string{"pods"}, []string{"list"}),
+		purpose("deletion hooks", NeedDeletionHooks, "", []string{"secrets"}, state),
+		purpose("references of components", NeedReferences, "", []string{"configmaps", "secrets"}, read),
+		purpose("service accounts that components choose", NeedImpersonation, "", []string{"serviceaccounts"}, []string{"impersonate"}),
+		purpose("missing namespaces of dependents", NeedNamespaces, "", []string{"namespaces"}, []string{"create"}),
+		election,
+	}
 }

@@ -4,7 +4,9 @@
 package templating
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +17,10 @@ import (
 
 	"github.com/Masterminds/sprig/v3"
 	"github.com/spf13/cast"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 // commonFunctions are available unless the options of a Set have other ones. The map must not be changed.
@@ -127,4 +133,73 @@ func formatIPv4Address(value any) (string, error) {
 		return "", err
 	}
 	return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, number))).String(), nil
+}
+
+// toYaml returns YAML without the final line break.
+func toYaml(value any) (string, error) {
+	if err := CheckEncoding(value); err != nil {
+		return "", err
+	}
+	raw, err := yaml.Marshal(value)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(string(raw), "\n"), nil
+}
+
+// fromYaml returns a value of any type. Integers are int64, so that they render unchanged.
+func fromYaml(text string) (any, error) {
+	if err := manifest.CheckSize([]byte(text)); err != nil {
+		return nil, err
+	}
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	return fromJSON(string(raw))
+}
+
+func toJSON(value any) (string, error) {
+	raw, err := json.Marshal(value)
+	return string(raw), err
+}
+
+func toPrettyJSON(value any) (string, error) {
+	if err := CheckEncoding(value); err != nil {
+		return "", err
+	}
+	raw, err := json.MarshalIndent(value, "", "  ")
+	return string(raw), err
+}
+
+// toRawJSON does not escape HTML characters.
+func toRawJSON(value any) (string, error) {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(buffer.String(), "\n"), nil
+}
+
+func fromJSON(text string) (any, error) {
+	var value any
+	err := utiljson.Unmarshal([]byte(text), &value)
+	return value, err
+}
+
+// arrayFrom returns a function that reads an array. Null is an empty one.
+func arrayFrom(read func(text string) (any, error)) func(text string) ([]any, error) {
+	return func(text string) ([]any, error) {
+		value, err := read(text)
+		if err != nil || value == nil {
+			return nil, err
+		}
+		array, ok := value.([]any)
+		if !ok {
+			return nil, fmt.Errorf("it is not an array, but a %T", value)
+		}
+		return array, nil
+	}
 }

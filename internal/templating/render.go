@@ -4,10 +4,22 @@
 package templating
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"strings"
 	"text/template"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/cluster"
 )
 
 // tplName is the name of texts given to tpl in errors. No define can have it by accident.
@@ -114,3 +126,222 @@ func located(err error) error {
 func (e *templateError) Error() string { return strings.TrimPrefix(e.err.Error(), "template: ") }
 
 func (e *templateError) Unwrap() error { return e.err }
+
+// File is a text with templates.
+type File struct {
+	// Name identifies the file within its Set, and in errors.
+	Name string
+	Text string
+}
+
+// Options say how templates are parsed. The zero value stands for the defaults.
+type Options struct {
+	// LeftDelimiter defaults to "{{".
+	LeftDelimiter string
+	// RightDelimiter defaults to "}}".
+	RightDelimiter string
+	// Library has the functions that are available in addition to include and tpl. Defaults to the common ones.
+	Library template.FuncMap
+	// Functions are available in addition to the library, and win over it. Parsing only needs their names; a rendering
+	// may bind others of the same names.
+	Functions map[string]any
+	// KeepNoValue makes nil render as "<no value>", which is removed from the output of a file, and of tpl, when it is
+	// complete. Templates see it in the result of include. Helm does so.
+	KeepNoValue bool
+}
+
+// Set is a group of files that share their definitions. It is immutable and safe for concurrent use.
+type Set struct {
+	root        *template.Template
+	keepNoValue bool
+}
+
+// Parse returns the Set of the given files. Of several definitions of the same name, the last one counts. An error
+// names file and line.
+func Parse(files []File, options Options) (*Set, error) {
+	library := options.Library
+	if library == nil {
+		library = commonFunctions
+	}
+	root := template.New("").Option("missingkey=zero").Delims(options.LeftDelimiter, options.RightDelimiter)
+	root.Funcs(library).Funcs((&Renderer{}).functions()).Funcs(options.Functions)
+	for _, file := range files {
+		if _, err := root.New(file.Name).Parse(file.Text); err != nil {
+			return nil, located(err)
+		}
+	}
+	return &Set{root: root, keepNoValue: options.KeepNoValue}, nil
+}
+
+// Renderer returns a Renderer with the functions of the options and the given ones, which win.
+func (s *Set) Renderer(functions map[string]any) (*Renderer, error) {
+	clone, err := s.root.Clone()
+	if err != nil {
+		return nil, fmt.Errorf("copying templates: %w", err)
+	}
+	renderer := &Renderer{root: clone, limits: &limits{keepNoValue: s.keepNoValue}}
+	clone.Funcs(renderer.functions()).Funcs(maps.Clone(functions))
+	return renderer, nil
+}
+
+// Lookup provides functions that read from a cluster. It lives no longer than one rendering, therefore it may keep the
+// context.
+type Lookup struct {
+	ctx       context.Context
+	getClient func() (client.Client, error)
+}
+
+// NewLookup returns a Lookup whose functions read with the given context, through the client that getClient returns.
+// Each function calls getClient, because that records that the cluster is read.
+func NewLookup(ctx context.Context, getClient func() (client.Client, error)) Lookup {
+	return Lookup{ctx: ctx, getClient: getClient}
+}
+
+// One returns an object. If the name is empty, it returns the list of all objects of the namespace, or of all
+// namespaces if that is empty, too. If the object or its type does not exist, it returns an empty map.
+func (l Lookup) One(apiVersion, kind, namespace, name string) (map[string]any, error) {
+	content, err := l.MustOne(apiVersion, kind, namespace, name)
+	if absent(err) {
+		return map[string]any{}, nil
+	}
+	return content, err
+}
+
+// MustOne is One, except that a missing object or type is an error.
+func (l Lookup) MustOne(apiVersion, kind, namespace, name string) (map[string]any, error) {
+	if name == "" {
+		list, err := l.read(apiVersion, kind, namespace)
+		if err != nil {
+			return nil, wrap(err, apiVersion, kind, namespace, name)
+		}
+		return list.UnstructuredContent(), nil
+	}
+	clnt, mapping, err := l.find(apiVersion, kind)
+	if err != nil {
+		return nil, wrap(err, apiVersion, kind, namespace, name)
+	}
+	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
+		namespace = ""
+	} else if namespace == "" {
+		return nil, wrap(apierrors.NewNotFound(mapping.Resource.GroupResource(), name), apiVersion, kind, namespace, name)
+	}
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(mapping.GroupVersionKind)
+	if err := clnt.Get(l.ctx, client.ObjectKey{Namespace: namespace, Name: name}, object); err != nil {
+		return nil, wrap(err, apiVersion, kind, namespace, name)
+	}
+	return object.Object, nil
+}
+
+// List returns the objects of a namespace, or of all namespaces if it is empty, that have the given labels, in the
+// notation of kubectl. An empty selector selects all objects. An unknown type has none.
+func (l Lookup) List(apiVersion, kind, namespace, labelSelector string) ([]any, error) {
+	selector, err := labels.Parse(labelSelector)
+	if err != nil {
+		return nil, fmt.Errorf("label selector %q: %w", labelSelector, err)
+	}
+	list, err := l.read(apiVersion, kind, namespace, client.MatchingLabelsSelector{Selector: selector})
+	if absent(err) {
+		return []any{}, nil
+	}
+	if err != nil {
+		return nil, wrap(err, apiVersion, kind, namespace, "")
+	}
+	items := make([]any, 0, len(list.Items))
+	for _, item := range list.Items {
+		items = append(items, item.Object)
+	}
+	return items, nil
+}
+
+func (l Lookup) find(apiVersion, kind string) (client.Client, *meta.RESTMapping, error) {
+	if apiVersion == "" || kind == "" {
+		return nil, nil, errors.New("an API version and a kind are needed")
+	}
+	clnt, err := l.getClient()
+	if err != nil {
+		return nil, nil, err
+	}
+	gvk := schema.FromAPIVersionAndKind(apiVersion, kind)
+	mapping, err := clnt.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+	return clnt, mapping, err
+}
+
+func (l Lookup) read(apiVersion, kind, namespace string, options ...client.ListOption) (*unstructured.UnstructuredList, error) {
+	clnt, mapping, err := l.find(apiVersion, kind)
+	if err != nil {
+		return nil, err
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		options = append(options, client.InNamespace(namespace))
+	}
+	list := &unstructured.UnstructuredList{}
+	gvk := mapping.GroupVersionKind
+	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	return list, clnt.List(l.ctx, list, options...)
+}
+
+// absent reports whether an object, or its type, does not exist.
+func absent(err error) bool {
+	return apierrors.IsNotFound(err) || cluster.IsNoMatch(err)
+}
+
+func wrap(err error, apiVersion, kind, namespace, name string) error {
+	what := strings.Trim(namespace+"/"+name, "/")
+	if what != "" {
+		what = " " + what
+	}
+	return fmt.Errorf("looking up %s %s%s: %w", apiVersion, kind, what, err)
+}
+
+// acyclic returns replacements for those functions of sprig by which a map could become a part of itself. Printing or
+// copying such a map would overflow the stack, which ends the process.
+func acyclic(sprig map[string]any) map[string]any {
+	safe := map[string]any{"set": checked(sprig["set"], func(arguments []reflect.Value) error {
+		if isCyclic(arguments[2].Interface(), map[uintptr]bool{arguments[0].Pointer(): true}) {
+			return fmt.Errorf("setting %q: a map cannot be a part of itself", arguments[1])
+		}
+		return nil
+	})}
+	for _, name := range []string{"merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite"} {
+		merge := reflect.ValueOf(sprig[name])
+		safe[name] = func(target map[string]any, sources ...map[string]any) (any, error) {
+			results := merge.CallSlice([]reflect.Value{reflect.ValueOf(target), reflect.ValueOf(sources)})
+			if err, failed := results[len(results)-1].Interface().(error); failed {
+				return nil, err
+			}
+			if isCyclic(target, map[uintptr]bool{}) {
+				// The rendering ends here, so nothing sees the changed map.
+				return nil, errors.New("merging maps: a map cannot be a part of itself")
+			}
+			return results[0].Interface(), nil
+		}
+	}
+	return safe
+}
+
+// isCyclic reports whether a value has something in it that is a part of itself, or is one of the maps in which the
+// value is.
+func isCyclic(value any, outer map[uintptr]bool) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		pointer := reflect.ValueOf(value).Pointer()
+		if outer[pointer] {
+			return true
+		}
+		outer[pointer] = true
+		defer delete(outer, pointer)
+		for _, member := range value {
+			if isCyclic(member, outer) {
+				return true
+			}
+		}
+	case []any:
+		for _, member := range value {
+			if isCyclic(member, outer) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -3,6 +3,11 @@
 
 package texts
 
+import (
+	"strings"
+	"unicode/utf8"
+)
+
 // Nearest returns the candidate that a misspelt word most likely stands for: one character is wrong, or at most two of
 // six and more; empty if there is none. Words of less than four characters are too similar. The first of several wins.
 func Nearest(word string, candidates []string) string {
@@ -44,4 +49,20 @@ func Distance(a, b string) int {
 		before, last = last, row
 	}
 	return last[len(b)]
+}
+
+const ellipsis = "…"
+
+// Truncate returns a text of at most limit bytes. A longer text is cut between two characters and ends with an
+// ellipsis. Invalid UTF-8 becomes a question mark. The limit must be greater than 3.
+func Truncate(text string, limit int) string {
+	text = strings.ToValidUTF8(text, "?")
+	if len(text) <= limit {
+		return text
+	}
+	end := limit - len(ellipsis)
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + ellipsis
 }

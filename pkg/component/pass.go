@@ -5,8 +5,13 @@ package component
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/component-operator/runtime/internal/generating"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/shards"
+	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/records"
@@ -247,3 +254,237 @@ func (p *pass) namespaces(objects []client.Object) []string {
 
 // now returns the current time in the precision of statuses.
 func (p *pass) now() metav1.Time { return metav1.NewTime(p.worker.options.Clock.Now()) }
+
+// memory is what this process remembers about a component between passes. Losing it costs requests, nothing else. One
+// pass at a time uses it.
+type memory struct {
+	uid apitypes.UID
+
+	// The memories of the rooms.
+	resource   resource.Memory
+	record     records.Memory
+	hooks      records.HookMemory
+	stay       queue.StayMemory
+	declared   digestMemory
+	generation generation.Memory
+
+	// finished is set when our finalizer has been removed. The cache may still show the component with it.
+	finished bool
+	// refusals is the number of consecutive passes with refused input; refused is the last message about it.
+	refusals int
+	refused  string
+	// errors is the number of consecutive passes that ended with an error.
+	errors int
+	// panics is the number of consecutive passes with a panic.
+	panics int
+	// changedAt is when the present declaration was first seen; zero after the component has become ready with it.
+	changedAt time.Time
+	// ungenerated means that the generator has not returned since then.
+	ungenerated bool
+	// noticed has the mistakes of the generator that have been reported for the declaration with the digest noticedIn.
+	noticed   []string
+	noticedIn string
+	// drifted has the dependents whose drift has been reported.
+	drifted map[string]bool
+	// explained has what is known from their Pods about workloads that are not ready.
+	explained map[types.ObjectID]explanation
+	// posted is the last run of the post-reconcile hooks; zero if the component was not ready since, or if what they
+	// have set in its status is not written.
+	posted hookRun
+
+	// The mutex of the memories protects the fields below. Trigger was called since the hooks ran.
+	triggered bool
+	// typed means that the dependents depend on the types in the cluster.
+	typed bool
+}
+
+// hookRun says for which state of a component hooks ran, and when.
+type hookRun struct {
+	digest              string
+	labels, annotations map[string]string
+	at                  time.Time
+}
+
+// covers reports whether a run makes the next one needless: the state is the same, and the interval is not over.
+func (h hookRun) covers(next hookRun, interval time.Duration) bool {
+	return h.digest != "" && h.digest == next.digest && maps.Equal(h.labels, next.labels) && maps.Equal(h.annotations, next.annotations) && next.at.Sub(h.at) < interval
+}
+
+// memories has the memories of all components.
+type memories struct {
+	mu    sync.Mutex
+	byKey map[apitypes.NamespacedName]*memory
+	// orphaned has the UIDs of components whose dependents are to be orphaned.
+	orphaned map[apitypes.NamespacedName]apitypes.UID
+}
+
+func newMemories() *memories {
+	return &memories{byKey: map[apitypes.NamespacedName]*memory{}, orphaned: map[apitypes.NamespacedName]apitypes.UID{}}
+}
+
+// of returns the memory of a component. A component that is created again under the same name starts with a new one.
+func (r *memories) of(key apitypes.NamespacedName, uid apitypes.UID) *memory {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found := r.byKey[key]
+	if found == nil || found.uid != uid {
+		found = &memory{uid: uid, drifted: map[string]bool{}}
+		r.byKey[key] = found
+	}
+	return found
+}
+
+// keys returns the components with a memory.
+func (r *memories) keys() []apitypes.NamespacedName {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.byKey))
+}
+
+func (r *memories) forget(key apitypes.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.byKey, key)
+	delete(r.orphaned, key)
+}
+
+// noteTrigger records that a pass was asked for, if this replica works on the component. Hooks run anyway in the first
+// pass of a component.
+func (r *memories) noteTrigger(key apitypes.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if found := r.byKey[key]; found != nil {
+		found.triggered = true
+	}
+}
+
+// takeTrigger reports whether a pass was asked for since the last call.
+func (r *memories) takeTrigger(m *memory) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	taken := m.triggered
+	m.triggered = false
+	return taken
+}
+
+// noteOrphaned records that an event shows a component whose dependents are to be orphaned, because a later read may no
+// longer show that.
+func (r *memories) noteOrphaned(object client.Object) {
+	if !isOrphaned(object) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.orphaned[client.ObjectKeyFromObject(object)] = object.GetUID()
+}
+
+// forgetOrphaned drops what noteOrphaned has recorded, after the component is gone.
+func (r *memories) forgetOrphaned(object client.Object) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.orphaned, client.ObjectKeyFromObject(object))
+}
+
+// isOrphaned reports whether an event has shown that the dependents are to be orphaned.
+func (r *memories) isOrphaned(key apitypes.NamespacedName, uid apitypes.UID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found, exists := r.orphaned[key]
+	return exists && found == uid
+}
+
+// depends records whether the dependents of a component depend on the types in the cluster.
+func (r *memories) depends(m *memory, onTypes bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m.typed = onTypes
+}
+
+// onTypes returns the components whose dependents depend on the types in the cluster.
+func (r *memories) onTypes() []apitypes.NamespacedName {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var keys []apitypes.NamespacedName
+	for key, m := range r.byKey {
+		if m.typed {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// A user who may read a status may lack the permission to read Secrets. With a plain digest of a Secret's content, that
+// user could check guesses, and guess weak values quickly. So recorded digests are keyed by the UIDs of the Secrets
+// that the component refers to. UIDs are random, the same for all processes, and independent of the content; and
+// reading the metadata of a Secret takes the permission to read the Secret. A user who sees a UID elsewhere knows it
+// nevertheless: in events about the Secret, or in owner references to it.
+
+// digest identifies what a component declares.
+type digest struct {
+	// Value is the recorded digest.
+	Value string
+	// Key is the key of the digest; nil if the component refers to no Secret.
+	Key []byte
+	// Former is another digest of the same declaration that may be recorded: the plain one, by a version without keys,
+	// or one with another key, if a Secret was created again with the same content. Empty if there is none.
+	Former string
+	// plain is the digest without the key.
+	plain string
+}
+
+// digestInput is the input of the digest: every change causes a new revision.
+type digestInput struct {
+	Generation int64 `json:"generation"`
+	// Annotations are those that affect dependents.
+	Annotations map[string]string `json:"annotations"`
+	Spec        any               `json:"spec"`
+	// References are the digests of the contents.
+	References map[string]string `json:"references"`
+	// Generator is the fingerprint of the generator.
+	Generator string `json:"generator"`
+}
+
+// digestMemory has the last digests, with and without the key. The zero value is ready for use.
+type digestMemory struct {
+	plain, keyed string
+}
+
+// secretUIDs are the UIDs of Secrets, by the paths of the references.
+type secretUIDs map[string]apitypes.UID
+
+// key returns nil if there are none.
+func (u secretUIDs) key() []byte {
+	if len(u) == 0 {
+		return nil
+	}
+	entries := make([]string, 0, len(u))
+	for path, uid := range u {
+		entries = append(entries, path+"="+string(uid))
+	}
+	slices.Sort(entries)
+	sum := sha256.Sum256([]byte(strings.Join(entries, "\n")))
+	return sum[:]
+}
+
+func newDigest(plain string, uids secretUIDs) digest {
+	key := uids.key()
+	d := digest{Value: manifest.Keyed(key, plain), Key: key, plain: plain}
+	if d.Value != plain {
+		d.Former = plain
+	}
+	return d
+}
+
+// recognize replaces a former digest of the same declaration, which must not cause a new revision, and remembers this
+// one.
+func (d *digest) recognize(memory *digestMemory, recorded ...*string) {
+	if memory.plain == d.plain && memory.keyed != d.Value {
+		d.Former = memory.keyed
+	}
+	for _, value := range recorded {
+		if *value != "" && (*value == d.Former || *value == d.plain) {
+			*value = d.Value
+		}
+	}
+	memory.plain, memory.keyed = d.plain, d.Value
+}

@@ -4,15 +4,24 @@
 package component
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -209,4 +218,384 @@ func (source) Use(apitypes.NamespacedName, []observe.ReferenceKey) {}
 // Read reads an object.
 func (s source) Read(ctx context.Context, _ apitypes.NamespacedName, key observe.ReferenceKey) (*observe.ReferencedContent, error) {
 	return observe.ReadReference(ctx, s.Reader, key)
+}
+
+// referenceSource reads referenced objects. An observe.ReferenceWatcher is one, which also notices changes.
+type referenceSource interface {
+	// Use says which objects an owner refers to.
+	Use(owner apitypes.NamespacedName, keys []observe.ReferenceKey)
+	// Read returns the content of an object to an owner that uses it. If the object does not exist, the error is that
+	// of the API server.
+	Read(ctx context.Context, owner apitypes.NamespacedName, key observe.ReferenceKey) (*observe.ReferencedContent, error)
+}
+
+// declaration is what a component declares.
+type declaration struct {
+	// Digest identifies it; empty while the component is being deleted.
+	Digest digest
+	// Missing has the references without object, sorted. Unless the component is being deleted, a pass waits for them.
+	Missing []string
+	// Lost is the first missing reference that determines the target; empty if there is none.
+	Lost string
+	// KubeConfigFrom is the object with the kubeconfig; empty if there is none, or if it is not known.
+	KubeConfigFrom string
+}
+
+// loading loads the references of one component. While the component is being deleted, only the kubeconfig is
+// required; other references are loaded if they exist, and only if code of the operator may use them.
+type loading struct {
+	walker walker
+	source referenceSource
+	key    apitypes.NamespacedName
+	spec   any
+	// deleting is set if the component is being deleted.
+	deleting bool
+	// needed is set if code of the operator may use references other than the kubeconfig while the component is being
+	// deleted.
+	needed bool
+	// targetUnknown is set if it is not known which references determine the target.
+	targetUnknown bool
+	// extension loads a reference of another package, and returns its digest.
+	extension func(ctx context.Context, value any) (string, error)
+
+	// digests are those of the contents, by the paths of the references, and uids those of the Secrets.
+	digests map[string]string
+	uids    secretUIDs
+	found   declaration
+}
+
+// load loads all references. The result has no digest.
+func (l *loading) load(ctx context.Context) (declaration, error) {
+	l.digests, l.uids = map[string]string{}, secretUIDs{}
+	if err := l.watch(); err != nil {
+		return declaration{}, err
+	}
+	err := l.walker.walk(l.spec, func(found occurrence) error { return l.loadOne(ctx, found) })
+	slices.Sort(l.found.Missing)
+	return l.found, err
+}
+
+// watch watches exactly the objects that the component refers to.
+func (l *loading) watch() error {
+	var keys []observe.ReferenceKey
+	var problems []string
+	err := l.walker.walk(l.spec, func(found occurrence) error {
+		reference, ok := found.Value.(objectReference)
+		if !ok || !l.wants(found) {
+			return nil
+		}
+		kind, name := reference.target()
+		switch {
+		case name == "":
+			problems = append(problems, found.Path+".name: a name is required")
+		case l.key.Namespace == "":
+			problems = append(problems, found.Path+": a component without a namespace cannot refer to a "+string(kind)+"; leave the field empty, or make the kind namespaced")
+		default:
+			keys = append(keys, observe.ReferenceKey{Kind: kind, Namespace: l.key.Namespace, Name: name})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		return &reconciler.RefusedError{Problems: problems}
+	}
+	l.source.Use(l.key, keys)
+	return nil
+}
+
+// wants reports whether a reference must be loaded.
+func (l *loading) wants(found occurrence) bool {
+	return !l.deleting || found.Target || l.targetUnknown || l.needed
+}
+
+func (l *loading) loadOne(ctx context.Context, found occurrence) error {
+	if !l.wants(found) {
+		return nil
+	}
+	content, err := l.content(ctx, found)
+	if err == nil {
+		l.digests[found.Path] = content
+		return nil
+	}
+	problem := found.Path + ": " + err.Error()
+	var retriable types.RetriableError
+	switch {
+	case l.deleting && !found.Target && !l.targetUnknown:
+		// Hooks see it empty.
+		return nil
+	case l.deleting && found.IgnoredOnDeletion() && isMissing(err):
+		return nil
+	case isMissing(err), l.deleting && errors.As(err, &retriable):
+		l.found.Missing = append(l.found.Missing, problem)
+		if found.Target && l.found.Lost == "" {
+			l.found.Lost = problem
+		}
+		return nil
+	default:
+		return fmt.Errorf("loading %s: %w", found.Path, err)
+	}
+}
+
+// content loads one reference and returns the digest of its content.
+func (l *loading) content(ctx context.Context, found occurrence) (string, error) {
+	reference, ok := found.Value.(objectReference)
+	if !ok {
+		return l.extension(ctx, found.Value)
+	}
+	kind, name := reference.target()
+	key := observe.ReferenceKey{Kind: kind, Namespace: l.key.Namespace, Name: name}
+	if found.Target {
+		l.found.KubeConfigFrom = key.String()
+	}
+	content, err := l.source.Read(ctx, l.key, key)
+	if err != nil {
+		return "", err
+	}
+	if kind == observe.ReferencedSecret {
+		l.uids[found.Path] = content.UID
+	}
+	value, err := reference.load(content, found.FallbackKeys())
+	if secret, ok := reference.(*SecretKeyReference); ok && found.Target && err == nil && len(secret.value) == 0 {
+		err = errNoKubeConfig
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s %w", key, err)
+	}
+	return manifest.Digest(value)
+}
+
+// errNoKubeConfig says that the key exists and is empty. Without a kubeconfig, dependents would be applied to the
+// cluster of the component.
+var errNoKubeConfig = errors.New("holds an empty kubeconfig")
+
+func isMissing(err error) bool {
+	var missingKey *missingKeyError
+	return apierrors.IsNotFound(err) || errors.As(err, &missingKey) || errors.Is(err, errNoKubeConfig)
+}
+
+// missingKeyError says that an object lacks the wanted key.
+type missingKeyError struct {
+	wanted  []string
+	present []string
+}
+
+func (e *missingKeyError) Error() string {
+	switch {
+	case len(e.wanted) == 0:
+		return "no key is set, and there is no default"
+	case len(e.present) == 0:
+		return fmt.Sprintf("has no key %s: it is empty", strings.Join(e.wanted, " or "))
+	default:
+		return fmt.Sprintf("has no key %s; its keys are: %s", strings.Join(e.wanted, " or "), outcomes.Join(e.present, ", "))
+	}
+}
+
+// pick returns the value of a key, or, without a key, that of the first existing fallback key.
+func pick(content *observe.ReferencedContent, key string, fallbackKeys []string) ([]byte, error) {
+	wanted := fallbackKeys
+	if key != "" {
+		wanted = []string{key}
+	}
+	for _, candidate := range wanted {
+		if value, ok := content.Data[candidate]; ok {
+			return value, nil
+		}
+	}
+	return nil, &missingKeyError{wanted: wanted, present: slices.Sorted(maps.Keys(content.Data))}
+}
+
+// occurrence is a reference in a spec.
+type occurrence struct {
+	// Path is the path in JSON, such as spec.users[0].passwordRef.
+	Path string
+	// Value is a pointer to the reference, or the implementation of the extension.
+	Value any
+	// tag is the tag of the nearest struct field on the way to the reference.
+	tag reflect.StructTag
+	// Target reports whether the reference determines the cluster of the dependents.
+	Target bool
+}
+
+func (o occurrence) at(suffix string) occurrence {
+	o.Path += suffix
+	return o
+}
+
+// FallbackKeys returns the keys to try if the reference names none.
+func (o occurrence) FallbackKeys() []string {
+	var keys []string
+	for key := range strings.SplitSeq(o.tag.Get("fallbackKeys"), ",") {
+		if key = strings.TrimSpace(key); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// IgnoredOnDeletion reports whether the object may be missing while the component is being deleted.
+func (o occurrence) IgnoredOnDeletion() bool {
+	return o.tag.Get("notFoundPolicy") == "ignoreOnDeletion"
+}
+
+// walker finds references in specs. It is safe for concurrent use.
+type walker struct {
+	// extension is an interface whose implementations count as references, too; may be nil.
+	extension reflect.Type
+}
+
+// referenceTypes are the references of this package.
+var referenceTypes = []reflect.Type{
+	reflect.TypeFor[ConfigMapReference](), reflect.TypeFor[ConfigMapKeyReference](),
+	reflect.TypeFor[SecretReference](), reflect.TypeFor[SecretKeyReference](),
+}
+
+// walk calls visit for each reference in the value that spec points to. Map values are visited as copies and put back
+// afterwards, in the order of their keys.
+func (w walker) walk(spec any, visit func(occurrence) error) error {
+	value := reflect.ValueOf(spec)
+	if !value.IsValid() {
+		return nil
+	}
+	return w.visit(value, occurrence{Path: "spec"}, visit)
+}
+
+func (w walker) visit(value reflect.Value, at occurrence, visit func(occurrence) error) error {
+	if leaf, byValue := w.isLeaf(value.Type()); leaf {
+		return visitLeaf(byValue, value, at, visit)
+	}
+	// All other kinds are scalars, or hold nothing that JSON could fill.
+	switch value.Kind() {
+	case reflect.Pointer:
+		if value.IsNil() {
+			return nil
+		}
+		return w.visit(value.Elem(), at, visit)
+	case reflect.Interface:
+		// A value in an interface can be changed only behind a pointer.
+		if value.IsNil() || value.Elem().Kind() != reflect.Pointer {
+			return nil
+		}
+		return w.visit(value.Elem(), at, visit)
+	case reflect.Struct:
+		return w.visitStruct(value, at, visit)
+	case reflect.Slice, reflect.Array:
+		if isScalar(value.Type().Elem()) {
+			return nil
+		}
+		for i := range value.Len() {
+			if err := w.visit(value.Index(i), at.at("["+strconv.Itoa(i)+"]"), visit); err != nil {
+				return err
+			}
+		}
+	case reflect.Map:
+		if !isScalar(value.Type().Elem()) {
+			return w.visitMap(value, at, visit)
+		}
+	}
+	return nil
+}
+
+// isScalar reports whether values of a type consist of no others. Texts and bytes may be large.
+func isScalar(t reflect.Type) bool {
+	return t.Kind() <= reflect.Complex128 || t.Kind() == reflect.String
+}
+
+func visitLeaf(byValue bool, value reflect.Value, at occurrence, visit func(occurrence) error) error {
+	if !byValue {
+		if !value.CanAddr() {
+			return fmt.Errorf("reference %s cannot be loaded, because its address is not known", at.Path)
+		}
+		value = value.Addr()
+	}
+	if value.Kind() == reflect.Pointer && value.IsNil() {
+		return nil
+	}
+	at.Value = value.Interface()
+	return visit(at)
+}
+
+func (w walker) visitStruct(value reflect.Value, at occurrence, visit func(occurrence) error) error {
+	at.Target = at.Target || value.Type() == reflect.TypeFor[KubeConfigSpec]()
+	for i := range value.NumField() {
+		field := value.Type().Field(i)
+		if !isVisited(field) {
+			continue
+		}
+		inner, name := at, jsonName(field)
+		if !w.isEmbeddedReference(field) {
+			inner.tag = field.Tag
+		}
+		if name != "" {
+			inner.Path += "." + name
+		}
+		if err := w.visit(value.Field(i), inner, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isVisited reports whether a field of a struct may have references.
+func isVisited(field reflect.StructField) bool {
+	return field.IsExported() || field.Anonymous && field.Type.Kind() == reflect.Struct
+}
+
+// isEmbeddedReference reports whether the field turns the surrounding struct into a reference and has no tags of its
+// own. Then the tags of the field that holds the struct apply.
+func (w walker) isEmbeddedReference(field reflect.StructField) bool {
+	_, keys := field.Tag.Lookup("fallbackKeys")
+	_, policy := field.Tag.Lookup("notFoundPolicy")
+	leaf, _ := w.isLeaf(field.Type)
+	return jsonName(field) == "" && leaf && !keys && !policy
+}
+
+func (w walker) visitMap(value reflect.Value, at occurrence, visit func(occurrence) error) error {
+	type entry struct {
+		text string
+		key  reflect.Value
+	}
+	entries := make([]entry, 0, value.Len())
+	for _, key := range value.MapKeys() {
+		entries = append(entries, entry{text: fmt.Sprint(key.Interface()), key: key})
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.text, b.text) })
+	for _, e := range entries {
+		item := reflect.New(value.Type().Elem()).Elem()
+		item.Set(value.MapIndex(e.key))
+		if err := w.visit(item, at.at("["+strconv.Quote(e.text)+"]"), visit); err != nil {
+			return err
+		}
+		value.SetMapIndex(e.key, item)
+	}
+	return nil
+}
+
+// isLeaf reports whether values of the type are references, and whether their methods need no pointer. A struct that
+// embeds one of our references has its methods, but may hold further references; so it is no leaf.
+func (w walker) isLeaf(t reflect.Type) (leaf bool, byValue bool) {
+	switch {
+	case slices.Contains(referenceTypes, t):
+		return true, false
+	case w.extension == nil || t.Kind() == reflect.Interface:
+		return false, false
+	case t.Implements(w.extension):
+		return true, true
+	default:
+		return t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(w.extension), false
+	}
+}
+
+// jsonName returns the name of a field in JSON; empty if the field is inlined.
+func jsonName(field reflect.StructField) string {
+	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+	switch {
+	case name != "" && name != "-":
+		return name
+	case field.Anonymous && (name == "" || strings.Contains(options, "inline")):
+		return ""
+	default:
+		return field.Name
+	}
 }

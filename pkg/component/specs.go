@@ -4,13 +4,19 @@
 package component
 
 import (
+	"reflect"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // +kubebuilder:object:generate=true
@@ -291,4 +297,271 @@ func (s *DeletionSpec) GetMaxDeletions() reconciler.MaxDeletions {
 		return ""
 	}
 	return reconciler.MaxDeletions(s.MaxDeletions.String())
+}
+
+// Component is a custom resource that a Reconciler reconciles. The implementing type must be a pointer to a struct.
+type Component interface {
+	client.Object
+	// GetSpec returns the spec, usually as a pointer. The generator receives it as its parameters. Callers must not
+	// change it.
+	GetSpec() types.Unstructurable
+	// GetStatus returns a pointer into the component, never nil. The reconciler persists what is written there.
+	GetStatus() *Status
+}
+
+// The interfaces below are capabilities. The component or its spec may implement each of them; if both do, the
+// component wins. A zero value means the default.
+
+// PlacementConfiguration sets namespace and name of a deployment.
+type PlacementConfiguration interface {
+	// GetDeploymentNamespace returns the namespace that is passed to the generator. Dependents without a namespace go
+	// there. Defaults to the namespace of the component.
+	GetDeploymentNamespace() string
+	// GetDeploymentName returns the name that is passed to the generator. Defaults to the name of the component.
+	GetDeploymentName() string
+}
+
+// ClientConfiguration sets the cluster of the dependents.
+type ClientConfiguration interface {
+	// GetKubeConfig returns a kubeconfig. If it is empty, dependents are deployed to the component's own cluster.
+	GetKubeConfig() []byte
+}
+
+// ImpersonationConfiguration sets the user that dependents are written as. It has no effect together with a kubeconfig.
+type ImpersonationConfiguration interface {
+	// GetImpersonationUser returns a user name. In system:serviceaccount::<name>, the empty namespace stands for that
+	// of the component.
+	GetImpersonationUser() string
+	// GetImpersonationGroups returns groups.
+	GetImpersonationGroups() []string
+}
+
+// SuspensionConfiguration suspends a component.
+type SuspensionConfiguration interface {
+	// IsSuspended reports whether the component is suspended. Then its dependents are left alone, unless the generator
+	// is a generator.Suspending: then PresenceSuspended applies. It has no effect while the component is being deleted.
+	IsSuspended() bool
+}
+
+// Presence says what becomes of the dependents of a component that is not being deleted.
+//
+// +kubebuilder:validation:Enum=Active;Suspended;Paused;Archived
+type Presence string
+
+const (
+	// PresenceActive means that dependents are applied, corrected and deleted as usual.
+	PresenceActive Presence = "Active"
+	// PresenceSuspended means that dependents with a suspended form (see behaviors.Suspending) are brought into it, in
+	// reversed apply order, and corrected if others change them. All other dependents are left alone: they are neither
+	// corrected nor deleted. Nothing is created.
+	PresenceSuspended Presence = "Suspended"
+	// PresencePaused means that no dependent is written or deleted. The component is generated and compared as usual,
+	// and its condition says what would be done, and which dependents are not ready.
+	PresencePaused Presence = "Paused"
+	// PresenceArchived means that the dependents are deleted, and the component stays.
+	PresenceArchived Presence = "Archived"
+)
+
+// PresenceConfiguration sets what becomes of the dependents.
+type PresenceConfiguration interface {
+	// GetPresence returns the presence. Defaults to PresenceActive. It has no effect while the component is suspended
+	// or being deleted.
+	GetPresence() Presence
+}
+
+// RequeueConfiguration sets the requeue interval.
+type RequeueConfiguration interface {
+	// GetRequeueInterval returns how often a ready component is reconciled without an event. Defaults to 10 minutes. At
+	// least a second.
+	GetRequeueInterval() time.Duration
+}
+
+// RetryConfiguration sets the retry interval.
+type RetryConfiguration interface {
+	// GetRetryInterval returns how long to wait before a retry after a types.RetriableError without a delay of its own.
+	// Defaults to 10 seconds, or to the requeue interval if that is shorter. At least a second.
+	GetRetryInterval() time.Duration
+}
+
+// TimeoutConfiguration sets the timeout.
+type TimeoutConfiguration interface {
+	// GetTimeout returns how long a component may take to become ready before it is reported as timed out. Defaults to
+	// the requeue interval.
+	GetTimeout() time.Duration
+}
+
+// PolicyConfiguration sets policies for dependents without the corresponding annotation. An empty value means that of
+// the ReconcilerOptions.
+type PolicyConfiguration interface {
+	// GetAdoptionPolicy returns the default of the adoption-policy annotation.
+	GetAdoptionPolicy() reconciler.AdoptionPolicy
+	// GetUpdatePolicy returns the default of the update-policy annotation.
+	GetUpdatePolicy() reconciler.UpdatePolicy
+	// GetDeletePolicy returns the default of the delete-policy annotation.
+	GetDeletePolicy() reconciler.DeletePolicy
+	// GetMissingNamespacesPolicy returns whether missing namespaces of dependents are created.
+	GetMissingNamespacesPolicy() reconciler.MissingNamespacesPolicy
+}
+
+// ReconcileConfiguration sets the reconcile policy of dependents without the annotation.
+type ReconcileConfiguration interface {
+	// GetReconcilePolicy returns the default of the reconcile-policy annotation. An empty value means that of the
+	// ReconcilerOptions.
+	GetReconcilePolicy() reconciler.ReconcilePolicy
+}
+
+// DriftConfiguration sets the drift policy of dependents without the annotation.
+type DriftConfiguration interface {
+	// GetDriftPolicy returns the default of the drift-policy annotation. An empty value means that of the
+	// ReconcilerOptions.
+	GetDriftPolicy() reconciler.DriftPolicy
+}
+
+// TypeConfiguration declares types whose instances depend on the component.
+type TypeConfiguration interface {
+	// GetAdditionalManagedTypes returns types, or patterns of types, that no dependent defines. The reconciler lists
+	// their instances with the identity that writes the dependents. If that identity may not list them, a component
+	// with dependents is not deleted.
+	GetAdditionalManagedTypes() []reconciler.TypeInfo
+}
+
+// ReapplyConfiguration sets the reapply interval.
+type ReapplyConfiguration interface {
+	// GetReapplyInterval returns the default of the reapply-interval annotation. Zero means that of the
+	// ReconcilerOptions. Less than a second is refused.
+	GetReapplyInterval() time.Duration
+}
+
+// DeletionConfiguration limits how many dependents are deleted because they are not declared any more.
+type DeletionConfiguration interface {
+	// GetMaxDeletions returns how many redundant dependents may be deleted at once without approval. Empty means that
+	// of the ReconcilerOptions.
+	GetMaxDeletions() reconciler.MaxDeletions
+}
+
+// JudgeConfiguration sets what computes the status of the dependents.
+type JudgeConfiguration interface {
+	// GetJudge returns the judge, for example one of package probes. It must depend on the component only. Nil means
+	// that of the ReconcilerOptions. An error means that the component is invalid: nothing is applied until it changes.
+	GetJudge() (status.Judge, error)
+}
+
+// capability returns the implementation of C by the component or else by its spec.
+func capability[C any](component Component) (C, bool) {
+	if found, ok := component.(C); ok {
+		return found, true
+	}
+	found, ok := specOf(component).(C)
+	return found, ok
+}
+
+// specOf returns a pointer to the field Spec of the component, so that methods with pointer receivers count, and
+// references in it can be loaded. Without such a field, it returns the result of GetSpec.
+func specOf(component Component) any {
+	value := reflect.ValueOf(component)
+	if value.Kind() == reflect.Pointer && !value.IsNil() && value.Elem().Kind() == reflect.Struct {
+		field := value.Elem().FieldByName("Spec")
+		switch {
+		case !field.IsValid() || !field.CanInterface():
+		case field.Kind() == reflect.Pointer && !field.IsNil():
+			return field.Interface()
+		case field.Kind() == reflect.Struct:
+			return field.Addr().Interface()
+		}
+	}
+	return component.GetSpec()
+}
+
+// The types in this file are building blocks for specs. The reconciler does not use them. ToUnstructured makes
+// parameters of a spec.
+
+// +kubebuilder:object:generate=true
+
+// ImageSpec denotes a container image.
+type ImageSpec struct {
+	// Repository, including the registry host if there is one.
+	Repository string `json:"repository,omitempty"`
+	// Tag or digest.
+	Tag string `json:"tag,omitempty"`
+	// PullPolicy is one of Always, IfNotPresent, Never.
+	PullPolicy string `json:"pullPolicy,omitempty"`
+	// PullSecret is the name of a Secret in the namespace of the pod.
+	PullSecret string `json:"pullSecret,omitempty"`
+}
+
+// +kubebuilder:object:generate=true
+
+// KubernetesPodProperties are properties of pods.
+type KubernetesPodProperties struct {
+	NodeSelector              map[string]string                 `json:"nodeSelector,omitempty"`
+	Affinity                  *corev1.Affinity                  `json:"affinity,omitempty"`
+	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
+	Tolerations               []corev1.Toleration               `json:"tolerations,omitempty"`
+	PriorityClassName         *string                           `json:"priorityClassName,omitempty"`
+	PodSecurityContext        *corev1.PodSecurityContext        `json:"podSecurityContext,omitempty"`
+	Labels                    map[string]string                 `json:"podLabels,omitempty"`
+	Annotations               map[string]string                 `json:"podAnnotations,omitempty"`
+}
+
+// +kubebuilder:object:generate=true
+
+// KubernetesContainerProperties are properties of containers.
+type KubernetesContainerProperties struct {
+	SecurityContext *corev1.SecurityContext      `json:"securityContext,omitempty"`
+	Resources       *corev1.ResourceRequirements `json:"resources,omitempty"`
+}
+
+// +kubebuilder:object:generate=true
+
+// KubernetesProperties are properties of pods with one container of interest.
+type KubernetesProperties struct {
+	KubernetesPodProperties       `json:",inline"`
+	KubernetesContainerProperties `json:",inline"`
+}
+
+// +kubebuilder:object:generate=true
+
+// ServiceProperties are properties of a Service.
+type ServiceProperties struct {
+	Type                     corev1.ServiceType                  `json:"type,omitempty"`
+	LoadBalancerSourceRanges []string                            `json:"loadBalancerSourceRanges,omitempty"`
+	ExternalTrafficPolicy    corev1.ServiceExternalTrafficPolicy `json:"externalTrafficPolicy,omitempty"`
+	Labels                   map[string]string                   `json:"labels,omitempty"`
+	Annotations              map[string]string                   `json:"annotations,omitempty"`
+}
+
+// +kubebuilder:object:generate=true
+
+// IngressProperties are properties of an Ingress.
+type IngressProperties struct {
+	Class       string            `json:"class,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// ToUnstructured returns a spec as parameters for a generator, such as the values of a chart. It is meant to implement
+// types.Unstructurable:
+//
+//	func (s *ShopSpec) ToUnstructured() map[string]any { return component.ToUnstructured(s) }
+//
+// The spec is a pointer to a struct. The result is what the spec is in JSON, with two differences:
+//
+// Embedded structs of this package that are meant for the reconciler, such as PlacementSpec, are left out.
+//
+// References that have the tag loadedAs are replaced by what was loaded, under the name that the tag gives. With the
+// field
+//
+//	PasswordSecretRef *component.SecretKeyReference `json:"passwordSecretRef,omitempty" loadedAs:"password"`
+//
+// the result has the key password, a string, instead of passwordSecretRef, also if another field has that name. The
+// content of a reference to all data of an object is a map of strings. Slices and maps of references become lists and
+// maps of their content. A reference that is not set adds nothing. With loadedAs:"-", a reference is left out. Without
+// the tag, the result has the reference itself: name and key.
+//
+// Integers are of type int64. ToUnstructured panics if the type of the spec has no JSON form, or has the tag at other
+// fields than references to ConfigMaps and Secrets; so any test that calls it shows that.
+func ToUnstructured(spec any) map[string]any {
+	parameters, err := converter{}.convert(spec)
+	utilruntime.Must(err)
+	return parameters
 }

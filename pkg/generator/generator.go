@@ -1,13 +1,33 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package generator defines what a generator is: it turns the spec of a component into Kubernetes objects.
+//
+// A [Generator] gets the namespace and name of the component's dependents and the parameters (usually the spec), and
+// returns the objects that should exist. The ...FromContext functions return more from the context: the component's
+// revision, a client for the target cluster and so on. [NewContext] makes such a context for programs that call
+// generators themselves.
+//
+// Package manifests has transformers and templates, and the packages below it have generators for charts and
+// kustomizations, with the libraries that these need. This package needs none of them, and neither does an operator
+// whose objects are written in Go.
+//
+// # Purity
+//
+// Generating may be expensive. So the result of a generator that implements [Pure] is used again until something that
+// it depends on changes. The result of a run that read from a cluster, other than by [DiscoveryFromContext], is not
+// used again. Taking a client from the context counts as reading; [MarkClusterRead] reports other ways.
 package generator
 
 import (
 	"context"
+	"errors"
+	"maps"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/generating"
+	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -57,4 +77,166 @@ type Pure interface {
 	// fingerprint return the same for the same input. If it is empty, the generator is not pure,
 	// although its type may be.
 	Fingerprint() string
+}
+
+// ReconcilerNameFromContext returns the name of the reconciler, which is the prefix of all its annotations.
+func ReconcilerNameFromContext(ctx context.Context) (string, error) {
+	return generating.ReconcilerName.From(ctx)
+}
+
+// LocalClientFromContext returns a client for the cluster in which the component lives. Taking it marks the
+// result of the generator as dependent on the cluster (see [MarkClusterRead]).
+func LocalClientFromContext(ctx context.Context) (cluster.Client, error) {
+	clnt, err := generating.LocalClient.From(ctx)
+	if err == nil {
+		generating.MarkClusterRead(ctx, "the local client was taken from the context")
+	}
+	return clnt, err
+}
+
+// ClientFromContext returns a client for the cluster in which the generated objects will live. Taking it marks
+// the result of the generator as dependent on the cluster (see [MarkClusterRead]).
+func ClientFromContext(ctx context.Context) (cluster.Client, error) {
+	clnt, err := generating.Client.From(ctx)
+	if err == nil {
+		generating.MarkClusterRead(ctx, "the client was taken from the context, to look objects up, for instance")
+	}
+	return clnt, err
+}
+
+// ComponentFromContext returns the component that the generator is called for, which must not be changed. The result of
+// a generator may be used again when only the status, or metadata other than labels and annotations, has changed.
+func ComponentFromContext(ctx context.Context) (client.Object, error) {
+	return generating.Component.From(ctx)
+}
+
+// ComponentNameFromContext returns the name of the component itself, which may differ from the one that the
+// generator is called with.
+func ComponentNameFromContext(ctx context.Context) (string, error) {
+	return generating.ComponentName.From(ctx)
+}
+
+// ComponentNamespaceFromContext returns the namespace of the component itself, which may differ from the one
+// that the generator is called with.
+func ComponentNamespaceFromContext(ctx context.Context) (string, error) {
+	return generating.ComponentNamespace.From(ctx)
+}
+
+// ComponentDigestFromContext returns a digest over all that the component declares, including what it references.
+func ComponentDigestFromContext(ctx context.Context) (string, error) {
+	return generating.ComponentDigest.From(ctx)
+}
+
+// ComponentRevisionFromContext returns a number that starts at 1 and grows by one with each change of the component.
+func ComponentRevisionFromContext(ctx context.Context) (int64, error) {
+	return generating.ComponentRevision.From(ctx)
+}
+
+// InstalledFromContext reports whether the component was completely installed, that is, whether all its objects
+// were ready at least once, in an earlier revision. Until then, a change of the component is still
+// part of its installation. The value does not change during a revision, not even when the revision completes
+// the installation: otherwise generators that distinguish installation and upgrade would
+// return other objects without any change of the component.
+func InstalledFromContext(ctx context.Context) (bool, error) {
+	installed, err := generating.Installed.From(ctx)
+	if err != nil {
+		if revision, missing := ComponentRevisionFromContext(ctx); missing == nil {
+			return revision > 1, nil
+		}
+	}
+	return installed, err
+}
+
+// ReleaseHooksFromContext reports whether generators must also return the objects that a release needs when it is
+// tested or rolled back, marked by the annotation release-hook. It defaults to false; operators do not set it.
+func ReleaseHooksFromContext(ctx context.Context) bool {
+	wanted, err := generating.ReleaseHooks.From(ctx)
+	return err == nil && wanted
+}
+
+// DiscoveryFromContext returns what the API server of the target cluster reports about itself. Three requests read it;
+// the result is cached for some minutes, or until types are added to the cluster or removed. A registered API that does
+// not answer is no error. Calling this function makes the result of the generator depend on this information only, not
+// on the whole cluster: it needs no [MarkClusterRead].
+func DiscoveryFromContext(ctx context.Context) (*cluster.Discovery, error) {
+	return generating.DiscoveryFromContext(ctx)
+}
+
+// MarkClusterRead records that the result of the generator depends on the current state of a cluster, so that it is not
+// used again. Taking a client from the context records that already. In a context that does not track reads, it does
+// nothing.
+func MarkClusterRead(ctx context.Context) {
+	generating.MarkClusterRead(ctx, "the generator looked into a cluster")
+}
+
+// Annotate sets an annotation of the reconciler that the generator is called by: its key is the name of the reconciler,
+// a slash and the suffix, such as types.AnnotationKeySuffixApplyOrder. The error says that the name is missing in the
+// context. The reconciler refuses bad values, and warns about unknown suffixes.
+func Annotate(ctx context.Context, object client.Object, suffix string, value string) error {
+	name, err := ReconcilerNameFromContext(ctx)
+	switch {
+	case err != nil:
+		return err
+	case name == "":
+		return errors.New("the reconciler has no name; set Surroundings.ReconcilerName of generator.NewContext")
+	}
+	all := maps.Clone(object.GetAnnotations())
+	if all == nil {
+		all = map[string]string{}
+	}
+	all[name+"/"+suffix] = value
+	object.SetAnnotations(all)
+	return nil
+}
+
+// Surroundings are the values that the ...FromContext functions return. A generator fails if it asks for a client or
+// for the component, and that is nil.
+type Surroundings struct {
+	// ReconcilerName is the prefix of annotations.
+	ReconcilerName string
+	// Client is for the cluster in which the generated objects will live, LocalClient for the one in which the
+	// component lives.
+	Client, LocalClient cluster.Client
+	// Discovery is called for the discovery information, instead of reading it with Client. It may be nil.
+	Discovery func(ctx context.Context) (*cluster.Discovery, error)
+	// Component is the component that the objects are generated for.
+	Component client.Object
+	// ComponentNamespace and ComponentName are those of the component, ComponentDigest is a digest over all that it
+	// declares.
+	ComponentNamespace, ComponentName, ComponentDigest string
+	// ComponentRevision starts at 1 and grows by one with each change of the component.
+	ComponentRevision int64
+	// Installed reports that all objects of the component were ready at least once, in an earlier revision.
+	Installed bool
+	// ReleaseHooks makes the generator also return the objects for tests and rollbacks, with the annotation
+	// release-hook. The caller must not apply them with the others.
+	ReleaseHooks bool
+}
+
+// NewContext returns a context for a call of [Generator.Generate]. A component reconciler makes such a context by
+// itself; this is for programs that call generators themselves, and for unit tests. Without it, the ...FromContext
+// functions fail.
+func NewContext(ctx context.Context, surroundings Surroundings) context.Context {
+	s := surroundings
+	ctx = generating.ReconcilerName.With(ctx, s.ReconcilerName)
+	ctx = generating.ComponentNamespace.With(ctx, s.ComponentNamespace)
+	ctx = generating.ComponentName.With(ctx, s.ComponentName)
+	ctx = generating.ComponentDigest.With(ctx, s.ComponentDigest)
+	ctx = generating.ComponentRevision.With(ctx, s.ComponentRevision)
+	if s.Client != nil {
+		ctx = generating.Client.With(ctx, s.Client)
+	}
+	if s.LocalClient != nil {
+		ctx = generating.LocalClient.With(ctx, s.LocalClient)
+	}
+	if s.Component != nil {
+		ctx = generating.Component.With(ctx, s.Component)
+	}
+	if s.Discovery != nil {
+		ctx = generating.Discovery.With(ctx, s.Discovery)
+	}
+	if s.ReleaseHooks {
+		ctx = generating.ReleaseHooks.With(ctx, true)
+	}
+	return generating.Installed.With(ctx, s.Installed)
 }

@@ -4,6 +4,8 @@
 package inventory
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -215,3 +217,133 @@ const (
 	// Their status counts, as the other owner judges it. See Item.Holder.
 	RelationNewer Relation = "Newer"
 )
+
+// +kubebuilder:object:generate=true
+
+// Record is an inventory that is too large for a plain list in the status: compressed, or stored in ConfigMaps
+// (chunks).
+type Record struct {
+	// Inline means that status.inventory has the inventory, and this record does not. Chunks may still exist: some are
+	// about to be used, or to be removed.
+	Inline bool `json:"inline,omitempty"`
+	// Content is the list as JSON, compressed with gzip; empty if it is stored in chunks.
+	Content []byte `json:"content,omitempty"`
+	// Namespace of the chunks.
+	Namespace string `json:"namespace,omitempty"`
+	// Chunks are the names of ConfigMaps, each of which holds some items.
+	// +listType=atomic
+	Chunks []string `json:"chunks,omitempty"`
+	// Checksum is the hexadecimal SHA-256 of the decompressed content, or of the decompressed contents of all chunks in
+	// their order.
+	Checksum string `json:"checksum,omitempty"`
+	// Items is the number of items.
+	Items int `json:"items,omitempty"`
+	// Kinds are the types of all items.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10000
+	Kinds []TypeVersionInfo `json:"kinds,omitempty"`
+	// Completed lists up to 100 purged dependents. Their objects no longer exist, so the chunks could not be rebuilt
+	// without this list.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1000
+	Completed []CompletedDependent `json:"completed,omitempty"`
+	// Unlisted are kinds that could not be listed when the inventory was rebuilt. There may be unrecorded dependents of
+	// these kinds.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10000
+	Unlisted []UnlistedKind `json:"unlisted,omitempty"`
+}
+
+// +kubebuilder:object:generate=true
+
+// UnlistedKind is a kind, or all kinds of a group, that could not be listed.
+type UnlistedKind struct {
+	// API group; empty for the core group.
+	// +optional
+	Group string `json:"group"`
+	// API kind, or "*".
+	// +optional
+	Kind string `json:"kind"`
+}
+
+// +kubebuilder:object:generate=true
+
+// CompletedDependent is a dependent that was purged.
+type CompletedDependent struct {
+	TypeVersionInfo `json:",inline"`
+	NameInfo        `json:",inline"`
+	// Digest of the manifest that was applied.
+	// +optional
+	Digest string `json:"digest"`
+}
+
+// +kubebuilder:object:generate=true
+
+// DeletionHooks refers to the objects that are applied when the component is deleted. They are stored in Secrets,
+// because the sources they were generated from may no longer exist by then.
+type DeletionHooks struct {
+	// Namespace of the Secrets.
+	// +optional
+	Namespace string `json:"namespace"`
+	// Secrets are the names of Secrets, each of which holds some objects.
+	// +listType=atomic
+	// +optional
+	Secrets []string `json:"secrets"`
+	// Checksum is the hexadecimal SHA-256 of the decompressed contents of all Secrets, in their order.
+	// +optional
+	Checksum string `json:"checksum"`
+	// Objects is the number of stored objects.
+	// +optional
+	Objects int `json:"objects"`
+	// Stage of the deletion; empty before the deletion begins.
+	Stage DeletionStage `json:"stage,omitempty"`
+	// Inventory lists the hook objects that were applied and not removed yet.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10000
+	Inventory []*Item `json:"inventory,omitempty"`
+}
+
+// DeletionStage says how far the deletion of a component with deletion hooks has come.
+type DeletionStage string
+
+const (
+	// DeletionStagePreDelete means that pre-delete hooks are being applied, and are not all ready.
+	DeletionStagePreDelete DeletionStage = "PreDelete"
+	// DeletionStagePreDeleteCleanup means that pre-delete hooks were ready, and are being removed.
+	DeletionStagePreDeleteCleanup DeletionStage = "PreDeleteCleanup"
+	// DeletionStageDependents means that dependents are being deleted.
+	DeletionStageDependents DeletionStage = "Dependents"
+	// DeletionStagePostDelete means that post-delete hooks are being applied, and are not all ready.
+	DeletionStagePostDelete DeletionStage = "PostDelete"
+	// DeletionStagePostDeleteCleanup means that post-delete hooks were ready, and are being removed.
+	DeletionStagePostDeleteCleanup DeletionStage = "PostDeleteCleanup"
+	// DeletionStageDone means that all hooks are done and removed.
+	DeletionStageDone DeletionStage = "Done"
+)
+
+// deletionStages has all stages in their order; the empty one is for a deletion that has not begun.
+var deletionStages = []DeletionStage{
+	"", DeletionStagePreDelete, DeletionStagePreDeleteCleanup, DeletionStageDependents, DeletionStagePostDelete, DeletionStagePostDeleteCleanup, DeletionStageDone,
+}
+
+// Reached reports whether a deletion has reached the stage, or passed it. Unknown stages come before all others.
+func (s DeletionStage) Reached(stage DeletionStage) bool {
+	return slices.Index(deletionStages, s) >= slices.Index(deletionStages, stage)
+}
+
+// Blocker is an object that does not belong to the owner, and forbids the deletion of its type.
+type Blocker struct {
+	// Type is the managed type.
+	Type schema.GroupVersionKind
+	// Namespace and Name are those of one instance; there may be more. Both are empty if the client may not list the
+	// type.
+	Namespace, Name string
+}
+
+// String names the type and the instance.
+func (b Blocker) String() string {
+	if b.Name == "" {
+		return b.Type.GroupKind().String() + " (no permission to list them)"
+	}
+	return types.ObjectText(b.Type.GroupKind(), b.Namespace, b.Name)
+}

@@ -4,11 +4,19 @@
 package inventory
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Plan is what Apply would do with a request. It can be saved as JSON, without the content of objects.
@@ -105,4 +113,210 @@ type FieldChange struct {
 	// Ignorable is the path as the annotation ignore-fields names it; empty if that cannot name the field. Only
 	// Change.Conflicts have it.
 	Ignorable string `json:"-"`
+}
+
+// Verb says what was done to an object.
+type Verb string
+
+const (
+	// VerbCreated means that the object did not exist.
+	VerbCreated Verb = "Created"
+	// VerbAdopted means that the object existed without being owned.
+	VerbAdopted Verb = "Adopted"
+	// VerbUpdated means that the manifest changed, or that the object existed and nothing was recorded of it.
+	VerbUpdated Verb = "Updated"
+	// VerbCorrected means that others had changed the object.
+	VerbCorrected Verb = "Corrected"
+	// VerbRestored means that others had deleted the object.
+	VerbRestored Verb = "Restored"
+	// VerbDeleted means that the object is gone.
+	VerbDeleted Verb = "Deleted"
+	// VerbCompleted means that the object was purged.
+	VerbCompleted Verb = "Completed"
+	// VerbOrphaned means that the object no longer belongs to the owner, and still exists.
+	VerbOrphaned Verb = "Orphaned"
+)
+
+const (
+	// ReasonMissing is the reason for creating an object about which there is nothing else to say.
+	ReasonMissing = "does not exist"
+	// ReasonUnchanged is the reason of a planned update by which nothing in the object changes.
+	ReasonUnchanged = "is applied again, without a change"
+)
+
+// IsCorrection reports whether drift was corrected: others had changed or deleted the object.
+func (v Verb) IsCorrection() bool { return v == VerbCorrected || v == VerbRestored }
+
+// Action says what was done to the objects of one wave.
+type Action struct {
+	// Verb is what was done.
+	Verb Verb
+	// Wave is the apply order (for deletions: the delete order).
+	Wave int
+	// Objects are sorted by type and name.
+	Objects []types.ObjectKey
+	// Reasons say for each of the objects why, in a text such as "the manifest changed"; empty where there is nothing
+	// to say.
+	Reasons []string
+}
+
+// Notice says something about one object.
+type Notice struct {
+	// Object is type and name.
+	Object types.ObjectKey
+	// Message is a text such as "1/3 replicas available". It changes only if the situation does.
+	Message string
+	// Doomed means that waiting is useless: the namespace of the object is being deleted.
+	Doomed bool
+	// Reason says in one word why the object is not ready, in the vocabulary of its judge, such as "Scaling", or
+	// NoticeReasonBlocked; empty if its judge has no such words, and for other notices.
+	Reason string
+	// Grade says how well the object does its job meanwhile; empty if that is not known.
+	Grade status.Grade
+	// Grace is how long the object may be not ready before its grade counts (see behaviors.Graceful); zero if there is
+	// no limit.
+	Grace time.Duration
+	// Recreating means that the object is being deleted, and that a later call creates it again.
+	Recreating bool
+}
+
+// NoticeReasonBlocked is the Notice.Reason of an object that is held back by a guard, by missing data, or because its
+// type is not served.
+const NoticeReasonBlocked = "Blocked"
+
+// Unhealthy is a dependent that does its job in part, or not at all.
+type Unhealthy struct {
+	Notice
+	// Grade is GradeDegraded or GradeDown.
+	Grade status.Grade
+}
+
+// MaxDeletions is how many redundant dependents may be deleted without approval: a number ("5"), a percentage of the
+// dependents ("25%", rounded down), or MaxDeletionsAllButOne. Empty means any number.
+type MaxDeletions string
+
+// MaxDeletionsAllButOne means that the last dependents are not deleted without approval: something must be left.
+const MaxDeletionsAllButOne MaxDeletions = "AllButOne"
+
+// Of returns how many of the dependents may be deleted. It returns an error if the value is none of those that
+// MaxDeletions names.
+func (m MaxDeletions) Of(dependents int) (allowed int, err error) {
+	switch m {
+	case "":
+		return dependents, nil
+	case MaxDeletionsAllButOne:
+		return max(dependents-1, 0), nil
+	}
+	number, percent := strings.CutSuffix(string(m), "%")
+	count, err := strconv.ParseUint(number, 10, 31)
+	switch {
+	case err != nil, percent && count > 100:
+		return 0, fmt.Errorf("invalid value %q; must be a number of at least 0, a percentage from 0%% to 100%%, or %s", string(m), MaxDeletionsAllButOne)
+	case percent:
+		return dependents * int(count) / 100, nil
+	default:
+		return int(count), nil
+	}
+}
+
+// Validate returns the error of Of.
+func (m MaxDeletions) Validate() error {
+	_, err := m.Of(0)
+	return err
+}
+
+// Deletions limits how many redundant dependents are deleted. It does not concern the deletion of the owner, dependents
+// that are orphaned, or those that have served their purpose. The zero value is no limit; dependents with
+// PrunePolicyConfirm are held all the same.
+type Deletions struct {
+	// Max is the limit. It is compared with the redundant dependents whose deletion was neither requested nor approved
+	// yet. A percentage refers to these and to the dependents that stay. Defaults to no limit.
+	Max MaxDeletions
+	// Approved is the digest of held dependents that may be deleted; see HeldDeletions. Defaults to none.
+	Approved string
+}
+
+// HeldDeletions are dependents that are not deleted without approval: redundant ones, because there are more of them
+// than allowed, or because of PrunePolicyConfirm, or those with DeletePolicyConfirmOnDelete, whose owner is being
+// deleted.
+type HeldDeletions struct {
+	// Objects are the held dependents, sorted.
+	Objects []ObjectInfo `json:"objects"`
+	// Dependents counts the held ones and those that stay.
+	Dependents int `json:"dependents"`
+	// Allowed is how many may be deleted.
+	Allowed int `json:"allowed"`
+	// Confirm means that no limit is exceeded: the objects are those with PrunePolicyConfirm.
+	Confirm bool `json:"confirm,omitempty"`
+	// OwnerDeleted means that the owner is being deleted: the objects are those with DeletePolicyConfirmOnDelete.
+	OwnerDeleted bool `json:"ownerDeleted,omitempty"`
+	// Digest identifies exactly these objects, by their UIDs. To approve their deletion, pass it as Deletions.Approved,
+	// or DeleteRequest.Approved.
+	Digest string `json:"digest"`
+}
+
+// String says how many dependents are held, and why.
+func (h *HeldDeletions) String() string {
+	switch {
+	case h.OwnerDeleted:
+		return fmt.Sprintf("%d of %d dependents may be deleted only with approval", len(h.Objects), h.Dependents)
+	case h.Confirm:
+		return fmt.Sprintf("%d of %d dependents would be deleted, which needs approval because of the prune policy", len(h.Objects), h.Dependents)
+	default:
+		return fmt.Sprintf("%d of %d dependents would be deleted, but only %d may be", len(h.Objects), h.Dependents, h.Allowed)
+	}
+}
+
+// RefusedError says that objects cannot be accepted. The objects that it names were not written; if the objects
+// contradict each other, or an annotation is invalid, none was. Retrying is useless until the input, or the object of
+// the other owner, changes.
+type RefusedError struct {
+	// Problems are texts that name object, field, value, and what is allowed; sorted.
+	Problems []string
+	// Foreign means that the objects are fine, and every problem is an existing object of another owner that the
+	// adoption policy protects.
+	Foreign bool
+	// Rejected means that every problem is an object that the API server has rejected.
+	Rejected bool
+}
+
+// Error returns the problems, separated by semicolons.
+func (e *RefusedError) Error() string {
+	return strings.Join(e.Problems, "; ")
+}
+
+// NewRefusedError returns an error with the problems, sorted, each once.
+func NewRefusedError(problems ...string) *RefusedError {
+	slices.Sort(problems)
+	return &RefusedError{Problems: slices.Compact(problems)}
+}
+
+// FencedError ends a call because Owner.Fence, Owner.Confirm or ApplyRequest.AfterWave returned an error. Earlier
+// requests of the call stand.
+type FencedError struct {
+	// Reason is the error that Fence, Confirm or AfterWave returned.
+	Reason error
+}
+
+// Error returns the reason.
+func (e *FencedError) Error() string { return fmt.Sprintf("the call was stopped: %s", e.Reason) }
+
+// Is reports whether the reason is the error. The reason is not unwrapped: an error that the API server returned about
+// a lease, for example, must not be taken for one about a dependent.
+func (e *FencedError) Is(err error) bool { return errors.Is(e.Reason, err) }
+
+// StaleError ends a call of Apply because it would do something else than planned. If that was clear from the
+// beginning, nothing was written; otherwise an object changed while the call was about to write it, and earlier writes
+// stand.
+//
+// An object counts as changed if it was created again, or if others changed or removed fields that we own (any field,
+// if we own none). Where field ownership is not tracked, its generation counts. A change of the status does not count.
+type StaleError struct {
+	// Changes are texts that name the object and what differs; sorted.
+	Changes []string
+}
+
+// Error returns the changes, separated by semicolons.
+func (e *StaleError) Error() string {
+	return "the plan is outdated: " + strings.Join(e.Changes, "; ")
 }

@@ -7,8 +7,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/gitops"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // HookTool is a tool whose annotations a HookTransformer reads.
@@ -130,4 +137,185 @@ func (t *HookTransformer) TransformObjectsContext(ctx context.Context, namespace
 		transformed[i] = each.object
 	}
 	return transformed, nil
+}
+
+// hookSuffixes are the annotations that hooks are made of.
+var hookSuffixes = []string{
+	types.AnnotationKeySuffixApplyOrder, types.AnnotationKeySuffixDeleteOrder, types.AnnotationKeySuffixPurgeOrder, types.AnnotationKeySuffixPurgeOnFailure,
+	types.AnnotationKeySuffixReconcilePolicy, types.AnnotationKeySuffixUpdatePolicy, types.AnnotationKeySuffixDeletionHook, types.AnnotationKeySuffixReleaseHook,
+	types.AnnotationKeySuffixApplyHook, types.AnnotationKeySuffixAdoptionPolicy,
+}
+
+// withoutPrefix returns the key of an annotation without a prefix; empty if it has another one.
+func withoutPrefix(key, prefix string) string {
+	if suffix, ok := strings.CutPrefix(key, prefix); ok {
+		return suffix
+	}
+	return ""
+}
+
+// phasesOf returns the phases for which an object of a given type is needed.
+func (r *hookReading) phasesOf(ctx context.Context, object client.Object, kind schema.GroupKind, steering *gitops.Steering) []gitops.Phase {
+	phases := slices.Clone(steering.Phases)
+	if isContainer(kind) {
+		// Namespaces and definitions must not run again.
+		for i, phase := range phases {
+			if phase == gitops.PostSync || phase == gitops.SyncFail {
+				phases[i] = gitops.Sync
+			}
+		}
+		phases = slices.Compact(phases)
+	}
+	first := slices.IndexFunc(phases, isDeletion)
+	if first < 0 {
+		first = len(phases)
+	}
+	if object.GetName() == "" || !isPassive(kind) || first < 2 {
+		return phases
+	}
+	// One object serves all phases.
+	earliest := phases[0]
+	if earliest == gitops.PostSync {
+		earliest = gitops.Sync
+	}
+	ends := func(policy gitops.DeletePolicy) bool { return policy != gitops.BeforeHookCreation }
+	if slices.ContainsFunc(steering.DeletePolicies, ends) {
+		r.warn(ctx, object, kind, []string{fmt.Sprintf("annotation %s: it is not deleted after a phase, because it is there for several phases", gitops.HookDeletePolicyAnnotation)})
+		steering.DeletePolicies = slices.DeleteFunc(slices.Clone(steering.DeletePolicies), ends)
+	}
+	return append([]gitops.Phase{earliest}, phases[first:]...)
+}
+
+// isDeletion reports whether a phase is one of the deletion of a component.
+func isDeletion(phase gitops.Phase) bool {
+	return phase == gitops.PreDelete || phase == gitops.PostDelete
+}
+
+// isContainer reports whether other objects go with objects of a type.
+func isContainer(kind schema.GroupKind) bool {
+	return kind == schema.GroupKind{Kind: "Namespace"} || kind.Group == "apiextensions.k8s.io" || kind.Group == "apiregistration.k8s.io"
+}
+
+// demand returns the annotations, by suffix, that an object has in a phase, in addition to its own.
+func (r *hookReading) demand(steering gitops.Steering, phase gitops.Phase, kind schema.GroupKind, given map[string]string) map[string]string {
+	demanded := demandOptions(steering.Options, given)
+	lacks := func(suffix string) bool { _, exists := given[r.prefix+suffix]; return !exists }
+	switch phase {
+	case gitops.PreDelete, gitops.PostDelete:
+		demandDeletion(demanded, steering, phase)
+	case gitops.PostSync, gitops.SyncFail:
+		demanded[types.AnnotationKeySuffixApplyHook] = map[gitops.Phase]string{
+			gitops.PostSync: types.ApplyHookPostApply, gitops.SyncFail: types.ApplyHookOnFailure,
+		}[phase]
+		demanded[types.AnnotationKeySuffixApplyOrder] = strconv.Itoa(steering.Wave)
+		demandRepetition(demanded, steering, phase, kind, lacks)
+	case gitops.PreSync, gitops.Sync:
+		order := gitops.ApplyOrder(phase, steering.Wave)
+		if steering.Hook || steering.Wave != 0 {
+			demanded[types.AnnotationKeySuffixApplyOrder] = strconv.Itoa(order)
+			if lacks(types.AnnotationKeySuffixDeleteOrder) {
+				demanded[types.AnnotationKeySuffixDeleteOrder] = strconv.Itoa(-order)
+			}
+		}
+		if steering.Hook {
+			demandRepetition(demanded, steering, phase, kind, lacks)
+		}
+	}
+	if steering.Hook && kind == (schema.GroupKind{Kind: "Pod"}) && lacks(types.AnnotationKeySuffixStatusHint) {
+		demanded[types.AnnotationKeySuffixStatusHint] = types.StatusHintRunToCompletion
+	}
+	return demanded
+}
+
+// demandDeletion demands what makes an object a hook of deletions. These hooks are removed anyway when all are ready,
+// and a failed one must stay to block the deletion.
+func demandDeletion(demanded map[string]string, steering gitops.Steering, phase gitops.Phase) {
+	demanded[types.AnnotationKeySuffixDeletionHook] = map[gitops.Phase]string{
+		gitops.PreDelete: types.DeletionHookPreDelete, gitops.PostDelete: types.DeletionHookPostDelete,
+	}[phase]
+	demanded[types.AnnotationKeySuffixApplyOrder] = strconv.Itoa(steering.Wave)
+	demanded[types.AnnotationKeySuffixUpdatePolicy] = types.UpdatePolicyRecreate
+	if slices.Contains(steering.DeletePolicies, gitops.BeforeHookCreation) {
+		demanded[types.AnnotationKeySuffixAdoptionPolicy] = types.AdoptionPolicyIfUnowned
+	}
+}
+
+// demandRepetition demands what makes an object run once in each revision, and go when its policies say so.
+func demandRepetition(demanded map[string]string, steering gitops.Steering, phase gitops.Phase, kind schema.GroupKind, lacks func(suffix string) bool) {
+	demanded[types.AnnotationKeySuffixReconcilePolicy] = types.ReconcilePolicyOnObjectOrComponentChange
+	if _, given := demanded[types.AnnotationKeySuffixPrunePolicy]; !given && lacks(types.AnnotationKeySuffixPrunePolicy) {
+		// A hook of an earlier revision may have another name. Whoever keeps or confirms what is not declared any more
+		// does not mean that.
+		demanded[types.AnnotationKeySuffixPrunePolicy] = types.PrunePolicyDelete
+	}
+	for _, policy := range steering.DeletePolicies {
+		switch policy {
+		case gitops.HookSucceeded:
+			wave := steering.Wave
+			if !ends(kind) {
+				// Other hooks of the phase may need it.
+				wave = gitops.MaxWave
+			}
+			demanded[types.AnnotationKeySuffixPurgeOrder] = strconv.Itoa(gitops.ApplyOrder(phase, wave))
+		case gitops.HookFailed:
+			demanded[types.AnnotationKeySuffixPurgeOnFailure] = "true"
+		case gitops.BeforeHookCreation:
+			demandRecreation(demanded, steering, kind, lacks)
+		}
+	}
+}
+
+// demandRecreation demands that a hook of an earlier run is deleted before it runs again, with its pods: to replace it
+// would not run it again. Objects for use by others are updated or replaced instead, unless its deletion was requested.
+func demandRecreation(demanded map[string]string, steering gitops.Steering, kind schema.GroupKind, lacks func(suffix string) bool) {
+	if steering.Defaulted && (isPassive(kind) || !lacks(types.AnnotationKeySuffixUpdatePolicy)) {
+		return
+	}
+	demanded[types.AnnotationKeySuffixUpdatePolicy] = types.UpdatePolicyRecreate
+	if _, given := demanded[types.AnnotationKeySuffixDeletePropagation]; !given && !isPassive(kind) && lacks(types.AnnotationKeySuffixDeletePropagation) {
+		demanded[types.AnnotationKeySuffixDeletePropagation] = types.DeletePropagationForeground
+	}
+}
+
+// ends reports whether objects of a type run to an end.
+func ends(kind schema.GroupKind) bool {
+	return kind == schema.GroupKind{Group: "batch", Kind: "Job"} || kind == schema.GroupKind{Kind: "Pod"}
+}
+
+// isPassive reports whether objects of a type, which is one of Kubernetes itself, do not run to an end.
+func isPassive(kind schema.GroupKind) bool {
+	ofKubernetes := !strings.Contains(kind.Group, ".") || strings.HasSuffix(kind.Group, ".k8s.io")
+	return ofKubernetes && !ends(kind)
+}
+
+// demandOptions returns what sync options, and the resource policy of Helm, demand.
+func demandOptions(options gitops.Options, given map[string]string) map[string]string {
+	demanded := map[string]string{}
+	switch options.Get(gitops.Prune) {
+	case gitops.False:
+		demanded[types.AnnotationKeySuffixPrunePolicy] = types.PrunePolicyKeep
+	case gitops.Confirm:
+		demanded[types.AnnotationKeySuffixPrunePolicy] = types.PrunePolicyConfirm
+	}
+	switch {
+	case gitops.IsKeptByHelm(given):
+		demanded[types.AnnotationKeySuffixDeletePolicy] = types.DeletePolicyOrphan
+	case options.Get(gitops.Delete) == gitops.False:
+		demanded[types.AnnotationKeySuffixDeletePolicy] = types.DeletePolicyOrphanOnDelete
+	case options.Get(gitops.Delete) == gitops.Confirm:
+		demanded[types.AnnotationKeySuffixDeletePolicy] = types.DeletePolicyConfirmOnDelete
+	}
+	if options.Get(gitops.Force) == gitops.True {
+		demanded[types.AnnotationKeySuffixRecreateIfImmutable] = "true"
+	}
+	if options.Get(gitops.SkipDryRunOnMissingResource) == gitops.True {
+		demanded[types.AnnotationKeySuffixMissingTypePolicy] = types.MissingTypePolicyWait
+	}
+	if options.Get(gitops.Replace) == gitops.True {
+		demanded[types.AnnotationKeySuffixUpdatePolicy] = types.UpdatePolicyReplace
+	}
+	if propagation, set := options[gitops.PrunePropagationPolicy]; set {
+		demanded[types.AnnotationKeySuffixDeletePropagation] = propagation
+	}
+	return demanded
 }

@@ -9,10 +9,16 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/generating"
+	"github.com/component-operator/runtime/internal/manifest"
+	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -133,4 +139,297 @@ func (p *pipeline) Fingerprint() string {
 		}
 	}
 	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// These types are those of package generator, which depends on fewer libraries than this package.
+type (
+	// Generator is generator.Generator.
+	Generator = generator.Generator
+	// GeneratorFunc is generator.Func.
+	GeneratorFunc = generator.Func
+	// Pure is generator.Pure.
+	Pure = generator.Pure
+)
+
+// ParameterTransformer changes parameters before they reach a generator.
+//
+// An implementation may also implement [ContextParameterTransformer], types.SchemeBuilder and [Pure].
+type ParameterTransformer interface {
+	// TransformParameters returns the parameters to use instead of the given ones, which it must not change.
+	TransformParameters(namespace string, name string, parameters types.Unstructurable) (types.Unstructurable, error)
+}
+
+// ObjectTransformer changes objects after they were generated.
+//
+// An implementation may also implement [ContextObjectTransformer], [Pure], and, if it returns typed objects that
+// the scheme of the target client does not have, types.SchemeBuilder.
+type ObjectTransformer interface {
+	// TransformObjects returns the objects to use instead of the given ones. It may change the given
+	// objects and the slice, and return them.
+	TransformObjects(namespace string, name string, objects []client.Object) ([]client.Object, error)
+}
+
+// TransformableGenerator is a Generator to which transformers can be added.
+type TransformableGenerator interface {
+	Generator
+	// WithParameterTransformer appends a transformer, which gets the result of the previous one.
+	// It changes and returns the receiver. It must not be called after Generate.
+	WithParameterTransformer(transformer ParameterTransformer) TransformableGenerator
+	// WithObjectTransformer appends a transformer, which gets the result of the previous one.
+	// It changes and returns the receiver. It must not be called after Generate.
+	WithObjectTransformer(transformer ObjectTransformer) TransformableGenerator
+}
+
+// Decryptor decrypts files before a generator uses them.
+type Decryptor interface {
+	// Decrypt returns the decrypted content, or the given content if it is not encrypted. The path is
+	// that of the file, slash-separated.
+	Decrypt(input []byte, path string) ([]byte, error)
+}
+
+// checkObjects refuses objects that transformers cannot handle: nil objects, and labels or annotations that are no
+// strings, which a transformer would not see and then overwrite.
+func checkObjects(objects []client.Object) error {
+	for i, object := range objects {
+		if manifest.IsNil(behaviors.Bare(object)) {
+			return fmt.Errorf("object %d is nil (%T)", i+1, object)
+		}
+		u, ok := behaviors.Bare(object).(*unstructured.Unstructured)
+		if !ok {
+			continue
+		}
+		for _, field := range []string{"labels", "annotations"} {
+			if value, _, _ := unstructured.NestedFieldNoCopy(u.Object, "metadata", field); value == nil {
+				continue
+			}
+			if _, _, err := unstructured.NestedStringMap(u.Object, "metadata", field); err != nil {
+				return fmt.Errorf("%s: metadata.%s: all values must be strings: %w", textOf(object), field, err)
+			}
+		}
+	}
+	return nil
+}
+
+// copyOf returns a copy of the same Go type.
+func copyOf(object client.Object) (client.Object, error) {
+	copied, ok := object.DeepCopyObject().(client.Object)
+	if !ok {
+		return nil, fmt.Errorf("copying object %q: the copy of a %T is not an object", object.GetName(), object)
+	}
+	return copied, nil
+}
+
+// kindOf returns the type of an object. Typed objects often do not carry it; then the scheme of client-go or, for other
+// types, that of the target client has it. Reading the target client's scheme does not count as reading the cluster.
+func kindOf(ctx context.Context, object client.Object) (schema.GroupVersionKind, error) {
+	object = behaviors.Bare(object)
+	declared := object.GetObjectKind().GroupVersionKind()
+	if declared.Version != "" && declared.Kind != "" {
+		return declared, nil
+	}
+	if _, ok := object.(runtime.Unstructured); ok {
+		return declared, fmt.Errorf("object %q: apiVersion and kind are required, got %q and %q", object.GetName(), declared.GroupVersion(), declared.Kind)
+	}
+	schemes := []*runtime.Scheme{clientgoscheme.Scheme}
+	if clnt, err := generating.Client.From(ctx); err == nil {
+		schemes = append(schemes, clnt.Scheme())
+	}
+	for _, scheme := range schemes {
+		if kinds, _, err := scheme.ObjectKinds(object); err == nil && len(kinds) > 0 {
+			return kinds[0], nil
+		}
+	}
+	return declared, fmt.Errorf("object %q: the scheme does not know the type %T; set apiVersion and kind", object.GetName(), object)
+}
+
+// unstructuredOf returns the object in a form that has no Go type, as a copy.
+func unstructuredOf(ctx context.Context, object client.Object) (*unstructured.Unstructured, error) {
+	object = behaviors.Bare(object)
+	if u, ok := object.(*unstructured.Unstructured); ok {
+		return u.DeepCopy(), nil
+	}
+	kind, err := kindOf(ctx, object)
+	if err != nil {
+		return nil, err
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, fmt.Errorf("converting object %q of type %T: %w", object.GetName(), object, err)
+	}
+	u := &unstructured.Unstructured{Object: content}
+	u.SetGroupVersionKind(kind)
+	// Go types have fields that no manifest declares.
+	unstructured.RemoveNestedField(content, "status")
+	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
+	return u, nil
+}
+
+// textOf names an object in messages.
+func textOf(object client.Object) string {
+	kind := object.GetObjectKind().GroupVersionKind().GroupKind()
+	if kind.Kind == "" {
+		kind.Kind = fmt.Sprintf("%T", behaviors.Bare(object))
+	}
+	return types.ObjectText(kind, object.GetNamespace(), object.GetName())
+}
+
+// ContextParameterTransformer is a ParameterTransformer that needs the context of the generation: the component, its
+// revision, clients. A generator made by NewGenerator calls only TransformParametersContext. Other generators that
+// accept transformers may have no context, and call TransformParameters.
+type ContextParameterTransformer interface {
+	ParameterTransformer
+	// TransformParametersContext is TransformParameters with the context that the generator is called with.
+	TransformParametersContext(ctx context.Context, namespace string, name string, parameters types.Unstructurable) (types.Unstructurable, error)
+}
+
+// ContextObjectTransformer is an ObjectTransformer that needs the context of the generation: the component, its
+// revision, clients. A generator made by NewGenerator calls only TransformObjectsContext. Other generators that accept
+// transformers may have no context, and call TransformObjects.
+type ContextObjectTransformer interface {
+	ObjectTransformer
+	// TransformObjectsContext is TransformObjects with the context that the generator is called with.
+	TransformObjectsContext(ctx context.Context, namespace string, name string, objects []client.Object) ([]client.Object, error)
+}
+
+// ContextParameterTransformerFunc is a function used as ContextParameterTransformer. It is not pure.
+type ContextParameterTransformerFunc func(ctx context.Context, namespace string, name string, parameters types.Unstructurable) (types.Unstructurable, error)
+
+// ContextObjectTransformerFunc is a function used as ContextObjectTransformer. It is not pure.
+type ContextObjectTransformerFunc func(ctx context.Context, namespace string, name string, objects []client.Object) ([]client.Object, error)
+
+var (
+	_ ContextParameterTransformer = ContextParameterTransformerFunc(nil)
+	_ ContextObjectTransformer    = ContextObjectTransformerFunc(nil)
+)
+
+// TransformParametersContext calls the function.
+func (f ContextParameterTransformerFunc) TransformParametersContext(
+	ctx context.Context, namespace string, name string, parameters types.Unstructurable,
+) (types.Unstructurable, error) {
+	return f(ctx, namespace, name, parameters)
+}
+
+// TransformParameters calls the function with an empty context.
+func (f ContextParameterTransformerFunc) TransformParameters(namespace string, name string, parameters types.Unstructurable) (types.Unstructurable, error) {
+	return f(context.Background(), namespace, name, parameters)
+}
+
+// TransformObjectsContext calls the function.
+func (f ContextObjectTransformerFunc) TransformObjectsContext(
+	ctx context.Context, namespace string, name string, objects []client.Object,
+) ([]client.Object, error) {
+	return f(ctx, namespace, name, objects)
+}
+
+// TransformObjects calls the function with an empty context.
+func (f ContextObjectTransformerFunc) TransformObjects(namespace string, name string, objects []client.Object) ([]client.Object, error) {
+	return f(context.Background(), namespace, name, objects)
+}
+
+// transformParameters passes the context to transformers that need it.
+func transformParameters(
+	ctx context.Context, transformer ParameterTransformer, namespace string, name string, parameters types.Unstructurable,
+) (types.Unstructurable, error) {
+	if contextual, ok := transformer.(ContextParameterTransformer); ok {
+		return contextual.TransformParametersContext(ctx, namespace, name, parameters)
+	}
+	return transformer.TransformParameters(namespace, name, parameters)
+}
+
+// transformObjects passes the context to transformers that need it.
+func transformObjects(
+	ctx context.Context, transformer ObjectTransformer, namespace string, name string, objects []client.Object,
+) ([]client.Object, error) {
+	if contextual, ok := transformer.(ContextObjectTransformer); ok {
+		return contextual.TransformObjectsContext(ctx, namespace, name, objects)
+	}
+	return transformer.TransformObjects(namespace, name, objects)
+}
+
+// MergeMaps lays y over x and returns the result, which shares no map or slice with x and y. It follows Helm's
+// rules for laying given values over the defaults of a chart:
+//   - maps (of type map[string]any) that are present on both sides are merged;
+//   - otherwise the value of y wins, whatever the types are; slices are replaced, not merged;
+//   - nil in y removes the key, if x has a value for it. If x does not have the key, nil is kept, so that it
+//     still removes a default when the result is laid over other values later.
+//
+// The result is never nil. Values other than map[string]any and []any are taken over as they are.
+func MergeMaps(x, y map[string]any) map[string]any {
+	merged := make(map[string]any, len(x)+len(y))
+	for key, value := range x {
+		merged[key] = copyValue(value)
+	}
+	MergeMapInto(merged, y)
+	return merged
+}
+
+// MergeMapInto is MergeMaps with the result stored in x, whose nested maps are changed in place. It does not
+// change y, and x shares no map or slice with y afterwards. A nil x panics unless y is empty.
+func MergeMapInto(x map[string]any, y map[string]any) {
+	for key, value := range y {
+		present, exists := x[key]
+		if value == nil {
+			if exists && present != nil {
+				delete(x, key)
+			} else {
+				x[key] = nil
+			}
+			continue
+		}
+		under, underIsMap := present.(map[string]any)
+		over, overIsMap := value.(map[string]any)
+		if underIsMap && overIsMap && under != nil {
+			MergeMapInto(under, over)
+			continue
+		}
+		x[key] = copyValue(value)
+	}
+}
+
+func copyValue(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		var out map[string]any
+		if value != nil {
+			out = make(map[string]any, len(value))
+		}
+		for key, item := range value {
+			out[key] = copyValue(item)
+		}
+		return out
+	case []any:
+		var out []any
+		if value != nil {
+			out = make([]any, len(value))
+		}
+		for i, item := range value {
+			out[i] = copyValue(item)
+		}
+		return out
+	default:
+		return value
+	}
+}
+
+// DummyGenerator generates nothing. Use it until the real generator is written.
+type DummyGenerator struct{}
+
+var (
+	_ Generator = &DummyGenerator{}
+	_ Pure      = &DummyGenerator{}
+)
+
+// NewDummyGenerator returns a DummyGenerator; the error is always nil.
+func NewDummyGenerator() (*DummyGenerator, error) {
+	return &DummyGenerator{}, nil
+}
+
+// Generate returns no objects.
+func (g *DummyGenerator) Generate(_ context.Context, _ string, _ string, _ types.Unstructurable) ([]client.Object, error) {
+	return nil, nil
+}
+
+// Fingerprint is the same for all instances.
+func (g *DummyGenerator) Fingerprint() string {
+	return "dummy"
 }

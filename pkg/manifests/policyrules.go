@@ -5,13 +5,20 @@ package manifests
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/manifest"
@@ -181,4 +188,162 @@ func (t *PolicyRulesObjectTransformer) Fingerprint() string {
 		return ""
 	}
 	return "policyrules/1 " + sum
+}
+
+// ParsePolicyRules reads rules from a YAML document, which is a list:
+//
+//	# databases come first and are never deleted
+//	- match: {kind: StatefulSet, name: "*-db", labels: "app=shop"}
+//	  set: {apply-order: -10, delete-policy: orphan}
+//
+// The fields are those of PolicyRule and PolicyMatch; values under set may be strings, numbers or booleans. An empty
+// document has no rules. The caller adds the name of the file to errors.
+func ParsePolicyRules(document []byte) ([]PolicyRule, error) {
+	document, err := singleDocument(document)
+	if err != nil {
+		return nil, err
+	}
+	var given []struct {
+		Match struct {
+			Kind      nonEmpty `json:"kind"`
+			Name      nonEmpty `json:"name"`
+			Namespace nonEmpty `json:"namespace"`
+			Labels    nonEmpty `json:"labels"`
+		} `json:"match"`
+		Set      map[string]scalar `json:"set"`
+		Override bool              `json:"override"`
+	}
+	if err := yaml.UnmarshalStrict(document, &given); err != nil {
+		return nil, fmt.Errorf("it must be a list of rules, each with match and set: %w", err)
+	}
+	rules := make([]PolicyRule, len(given))
+	for i, rule := range given {
+		match := rule.Match
+		rules[i] = PolicyRule{
+			Match: PolicyMatch{
+				Kind: string(match.Kind), Name: string(match.Name), Namespace: string(match.Namespace), Labels: string(match.Labels),
+			},
+			Set:      make(map[string]string, len(rule.Set)),
+			Override: rule.Override,
+		}
+		for suffix, value := range rule.Set {
+			rules[i].Set[suffix] = string(value)
+		}
+	}
+	_, err = NewPolicyRulesObjectTransformer(rules)
+	return rules, err
+}
+
+// nonEmpty is a condition. An empty one would match all objects, which a rule says by leaving it out.
+type nonEmpty string
+
+// UnmarshalJSON refuses everything but non-empty strings.
+func (n *nonEmpty) UnmarshalJSON(raw []byte) error {
+	var text string
+	if json.Unmarshal(raw, &text) != nil || text == "" {
+		return fmt.Errorf("invalid condition %s; must be a non-empty string", raw)
+	}
+	*n = nonEmpty(text)
+	return nil
+}
+
+// scalar is the value of an annotation: a string, or a number or boolean as it is written.
+type scalar string
+
+// UnmarshalJSON refuses null, lists and maps.
+func (s *scalar) UnmarshalJSON(raw []byte) error {
+	var text string
+	if raw[0] != '"' {
+		text = string(raw)
+	} else if err := json.Unmarshal(raw, &text); err != nil {
+		return err
+	}
+	if text == "null" || raw[0] == '[' || raw[0] == '{' {
+		return fmt.Errorf("invalid value %s of an annotation; must be a string, number or boolean", raw)
+	}
+	*s = scalar(text)
+	return nil
+}
+
+// objectMetadata is the part of an object that rules match.
+type objectMetadata struct {
+	kind      schema.GroupKind
+	namespace string
+	name      string
+	labels    map[string]string
+}
+
+var (
+	possibleKind      = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*(\.[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$`)
+	possibleName      = regexp.MustCompile(`^[^/%]+$`)
+	possibleNamespace = regexp.MustCompile(`^[a-z0-9*?^\[\]\\-]+$`)
+)
+
+// compileMatch returns the compiled condition, and the problems that it found.
+func compileMatch(match PolicyMatch) (func(objectMetadata) bool, []string) {
+	var problems []string
+	refuse := func(field, value, allowed string) {
+		problems = append(problems, fmt.Sprintf("match.%s: invalid value %q; must be %s", field, value, allowed))
+	}
+	if allowed := allowedKinds(match.Kind); allowed != "" {
+		refuse("kind", match.Kind, allowed)
+	}
+	if !possiblePattern(match.Name, possibleName) {
+		refuse("name", match.Name, `a pattern that a name can match, such as "web" or "web-*"`)
+	}
+	if !possiblePattern(match.Namespace, possibleNamespace) {
+		refuse("namespace", match.Namespace, `a pattern that a namespace can match, such as "demo" or "demo-*"`)
+	}
+	selector, err := labels.Parse(match.Labels)
+	if err != nil {
+		refuse("labels", match.Labels, fmt.Sprintf(`a label selector such as "app=web,tier in (a, b),!legacy" (%s)`, err))
+		return nil, problems
+	}
+	kind, group, hasGroup := strings.Cut(match.Kind, ".")
+	return func(m objectMetadata) bool {
+		return (kind == "" || kind == m.kind.Kind) && (!hasGroup || group == m.kind.Group) &&
+			matchesPattern(match.Name, m.name) && matchesPattern(match.Namespace, m.namespace) &&
+			selector.Matches(labels.Set(m.labels))
+	}, problems
+}
+
+func matchesPattern(pattern, text string) bool {
+	if pattern == "" {
+		return true
+	}
+	matched, err := path.Match(pattern, text)
+	return err == nil && matched
+}
+
+// possiblePattern reports whether a pattern is well-formed and can match a name.
+func possiblePattern(pattern string, possible *regexp.Regexp) bool {
+	_, err := path.Match(pattern, "")
+	return err == nil && (pattern == "" || possible.MatchString(pattern))
+}
+
+// allowedKinds returns the kinds to use instead; empty if nothing is wrong. It accepts unknown kinds,
+// which may be defined later, but not one that differs from a known kind only in its spelling.
+func allowedKinds(text string) string {
+	if text == "" {
+		return ""
+	}
+	if !possibleKind.MatchString(text) {
+		return `a kind such as "Deployment" or "Deployment.apps"`
+	}
+	kind, _, _ := strings.Cut(text, ".")
+	var similar []string
+	for known := range clientgoscheme.Scheme.AllKnownTypes() {
+		if known.Kind == kind {
+			return ""
+		}
+		if strings.EqualFold(known.Kind, kind) {
+			similar = append(similar, known.Kind)
+		}
+	}
+	slices.Sort(similar)
+	similar = slices.Compact(similar)
+	if len(similar) > 1 {
+		return "one of: " + strings.Join(similar, ", ")
+	}
+	return strings.Join(similar, "")
 }

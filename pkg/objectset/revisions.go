@@ -6,6 +6,7 @@ package objectset
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 
+	"github.com/component-operator/runtime/pkg/component"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
@@ -333,4 +335,120 @@ func (r revisions) RollbackTarget(revision int64) (v1alpha1.Set, error) {
 		return nil, fmt.Errorf("spec.rollbackTo: no set before the current one has succeeded; spec.rollbackTo.revision must be one of: %s", strings.Join(allowed, ", "))
 	}
 	return nil, fmt.Errorf("spec.rollbackTo.revision: invalid value %d; must be one of: %s", revision, strings.Join(allowed, ", "))
+}
+
+// lifecycleOf returns the lifecycle state of a set.
+func lifecycleOf(set v1alpha1.Set) v1alpha1.LifecycleState {
+	return v1alpha1.LifecycleState(set.GetSetSpec().GetPresence())
+}
+
+func isArchived(set v1alpha1.Set) bool {
+	return lifecycleOf(set) == v1alpha1.LifecycleStateArchived
+}
+
+// condition returns a condition of a set that is about its current generation, or an empty one.
+func condition(set v1alpha1.Set, name component.ConditionType) component.Condition {
+	found, ok := set.GetStatus().GetCondition(name)
+	if !ok || found.ObservedGeneration != set.GetGeneration() {
+		return component.Condition{}
+	}
+	return found
+}
+
+func isTrue(set v1alpha1.Set, name component.ConditionType) bool {
+	return condition(set, name).Status == component.ConditionTrue
+}
+
+// isAvailable reports whether a set is available. The content of a set never changes, so what was seen before the last
+// change of its settings holds.
+func isAvailable(set v1alpha1.Set) bool {
+	found, _ := set.GetStatus().GetCondition(v1alpha1.ConditionTypeAvailable)
+	return found.Status == component.ConditionTrue
+}
+
+// isOver reports whether a set is archived, and has no objects any more.
+func isOver(set v1alpha1.Set) bool {
+	return isTrue(set, v1alpha1.ConditionTypeArchived)
+}
+
+// everSucceeded reports whether a set has ever succeeded. That stays, whatever generation it was.
+func everSucceeded(set v1alpha1.Set) bool {
+	found, _ := set.GetStatus().GetCondition(v1alpha1.ConditionTypeSucceeded)
+	return found.Status == component.ConditionTrue
+}
+
+// hasSucceeded reports whether a set has succeeded, and is available now.
+func hasSucceeded(set v1alpha1.Set) bool {
+	return everSucceeded(set) && isAvailable(set)
+}
+
+// counts adds up what the phases of a set have.
+func counts(set v1alpha1.Set) (total v1alpha1.PhaseStatus) {
+	for _, phase := range set.GetSetStatus().Phases {
+		total.Objects += phase.Objects
+		total.Applied += phase.Applied
+		total.Progressed += phase.Progressed
+	}
+	return total
+}
+
+// wasRolledOut reports whether all objects of a set were applied.
+func wasRolledOut(set v1alpha1.Set) bool {
+	total := counts(set)
+	return everSucceeded(set) || len(set.GetSetStatus().Phases) > 0 && total.Applied+total.Progressed >= total.Objects
+}
+
+// hasNothingLeft reports whether later sets have adopted all objects of a set that were applied, as far as the set has
+// seen.
+func hasNothingLeft(set v1alpha1.Set) bool {
+	return len(set.GetSetStatus().Phases) > 0 && counts(set).Applied == 0
+}
+
+// isPaused reports whether a set is paused, and has noticed that. It writes nothing then.
+func isPaused(set v1alpha1.Set) bool {
+	return lifecycleOf(set) == v1alpha1.LifecycleStatePaused && isTrue(set, v1alpha1.ConditionTypePaused)
+}
+
+// setSettings are what a deployment decides about its sets, besides their content: the lifecycle state, the progress
+// deadline in seconds, the series, and the change cause.
+type setSettings struct {
+	Lifecycle   v1alpha1.LifecycleState
+	Deadline    int32
+	Series      string
+	ChangeCause string
+}
+
+// settingsOf returns what a set has.
+func settingsOf(set v1alpha1.Set) setSettings {
+	return setSettings{
+		Lifecycle: lifecycleOf(set), Deadline: set.GetSetSpec().ProgressDeadlineSeconds,
+		Series: set.GetLabels()[v1alpha1.LabelRevisionsOf], ChangeCause: set.GetAnnotations()[v1alpha1.AnnotationChangeCause],
+	}
+}
+
+// ApplyTo gives a set the settings.
+func (s setSettings) ApplyTo(set v1alpha1.Set) {
+	spec := set.GetSetSpec()
+	spec.LifecycleState, spec.ProgressDeadlineSeconds = s.Lifecycle, s.Deadline
+	set.SetLabels(with(set.GetLabels(), v1alpha1.LabelRevisionsOf, s.Series))
+	set.SetAnnotations(withChangeCause(set.GetAnnotations(), s.ChangeCause))
+}
+
+// withChangeCause returns a copy of annotations with a change cause; without one if it is empty.
+func withChangeCause(annotations map[string]string, cause string) map[string]string {
+	return with(annotations, v1alpha1.AnnotationChangeCause, cause)
+}
+
+// with returns a copy of a map with an entry; without it if the value is empty.
+func with(entries map[string]string, key, value string) map[string]string {
+	result := maps.Clone(entries)
+	if value == "" {
+		delete(result, key)
+		return result
+	}
+	if result == nil {
+		result = map[string]string{}
+	}
+	result[key] = value
+	return result
 }

@@ -5,23 +5,38 @@ package operatortest
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/component"
 	"github.com/component-operator/runtime/pkg/operator"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Options say what runs in a Cluster.
@@ -177,4 +192,217 @@ func (c *Cluster) parseFlags(tb testing.TB) []client.Object {
 		uncached = append(uncached, operator.GetUncacheableTypes()...)
 	}
 	return uncached
+}
+
+// pollInterval is the time between two looks at what is awaited.
+const pollInterval = 20 * time.Millisecond
+
+// WaitReady waits until a component is ready as it was declared last. The given object is changed to what it is then.
+func (c *Cluster) WaitReady(tb testing.TB, object client.Object) {
+	tb.Helper()
+	c.WaitFor(tb, object, "the component is ready", func(status *component.Status) bool { return status.IsReady() })
+}
+
+// WaitFor waits until a condition holds for the status of a component, as it was declared last. What is awaited is part
+// of the message if it does not. The given object is changed to what it is then.
+func (c *Cluster) WaitFor(tb testing.TB, object client.Object, awaited string, condition func(status *component.Status) bool) {
+	tb.Helper()
+	key := c.locate(tb, object)
+	for deadline := time.Now().Add(testenv.Patience()); ; {
+		err := c.read(tb, key, object)
+		if client.IgnoreNotFound(err) != nil {
+			tb.Fatalf("getting %s: %v", key, err)
+		}
+		if status := statusOf(object); err == nil && status.ObservedGeneration == object.GetGeneration() && condition(status) {
+			return
+		}
+		if time.Now().After(deadline) {
+			tb.Fatalf("%s: still not so after %s: %s\n%s", key, testenv.Patience(), awaited, c.describe(object, err))
+		}
+		select {
+		case <-time.After(pollInterval):
+		case <-c.ended:
+			tb.Fatalf("%s: %s: this can no longer happen, because the operator has ended", key, awaited)
+		}
+	}
+}
+
+// WaitGone waits until an object does not exist.
+func (c *Cluster) WaitGone(tb testing.TB, object client.Object) {
+	tb.Helper()
+	key := c.locate(tb, object)
+	current := &unstructured.Unstructured{}
+	c.Eventually(tb, func() error {
+		switch err := c.read(tb, key, current); {
+		case err == nil:
+			return fmt.Errorf("%s exists\n%s", key, c.describe(current, nil))
+		case apierrors.IsNotFound(err):
+			return nil
+		default:
+			return fmt.Errorf("getting %s: %w", key, err)
+		}
+	})
+}
+
+// Eventually waits until the condition returns nil. The message has its last error.
+func (c *Cluster) Eventually(tb testing.TB, condition func() error) {
+	tb.Helper()
+	testenv.Eventually(tb, func() (bool, string) {
+		if err := condition(); err != nil {
+			return false, err.Error()
+		}
+		return true, ""
+	})
+}
+
+// statusOf returns the status of a component, which is empty if the object is none.
+func statusOf(object client.Object) *component.Status {
+	content := struct{ Status component.Status }{}
+	if text, err := json.Marshal(object); err == nil {
+		_ = json.Unmarshal(text, &content) // other objects have another status
+	}
+	return &content.Status
+}
+
+// describe says for messages how an object stands, given the error of reading it.
+func (c *Cluster) describe(object client.Object, err error) string {
+	if err != nil {
+		return "it does not exist\n" + c.log.String()
+	}
+	declared := statusOf(object)
+	var text strings.Builder
+	if state, reason, message := declared.GetState(); state != "" {
+		fmt.Fprintf(&text, "state: %s (%s): %s\n", state, reason, message)
+	}
+	var conditions, unready []string
+	for _, condition := range declared.Conditions {
+		conditions = append(conditions, fmt.Sprintf("%s=%s (%s): %s", condition.Type, condition.Status, condition.Reason, condition.Message))
+	}
+	for _, item := range declared.Inventory {
+		if item.Status != status.CurrentStatus {
+			unready = append(unready, fmt.Sprintf("%s: %s, %s", types.IDOf(item), item.Phase, item.Status))
+		}
+	}
+	return text.String() + section("conditions", conditions) + section("dependents that are not ready", unready) + c.log.String()
+}
+
+// keptLines is the number of lines that a message shows of the operator's log.
+const keptLines = 20
+
+// silence keeps libraries from complaining that nobody has told them where to log. What the manager and its controllers
+// log is kept in a logTail.
+var silence = sync.OnceFunc(func() { ctrllog.SetLogger(logr.Discard()) })
+
+// logTail has the last lines that the operator logged.
+type logTail struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *logTail) logger() logr.Logger {
+	return funcr.New(func(prefix, text string) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.lines = append(l.lines, strings.TrimSpace(prefix+" "+text))
+		l.lines = l.lines[max(0, len(l.lines)-keptLines):]
+	}, funcr.Options{})
+}
+
+// String is a section for messages.
+func (l *logTail) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return section("log of the operator", l.lines)
+}
+
+// section is a heading with lines below it; empty if there are none.
+func section(heading string, lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return heading + ":\n  " + strings.Join(lines, "\n  ") + "\n"
+}
+
+// endDeadline limits how long a part of the end of a test may take.
+const endDeadline = 10 * time.Second
+
+// clear deletes what the test applied, while the operator still runs: it removes what it has made, and then its
+// finalizers. Objects with finalizers go first, because the operator may need the others until then. It gives up soon;
+// see release.
+func (c *Cluster) clear(tb testing.TB) {
+	tb.Helper()
+	for _, held := range []bool{true, false} {
+		ctx, cancel := context.WithTimeout(c.ctx, min(testenv.Patience(), endDeadline))
+		var deleted []*unstructured.Unstructured
+		for _, object := range c.left(ctx) {
+			if held == (len(object.GetFinalizers()) > 0) && c.client.Delete(ctx, object) == nil {
+				deleted = append(deleted, object)
+			}
+		}
+		for _, object := range deleted { // one that stays must not keep the others from being deleted
+			for c.client.Get(ctx, client.ObjectKeyFromObject(object), object.DeepCopy()) == nil { // until the context ends
+				select {
+				case <-time.After(pollInterval):
+				case <-ctx.Done():
+				}
+			}
+		}
+		cancel()
+	}
+}
+
+// left returns the objects that the test applied and that still exist.
+func (c *Cluster) left(ctx context.Context) []*unstructured.Unstructured {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var left []*unstructured.Unstructured
+	for _, object := range c.applied {
+		current := object.DeepCopy()
+		if c.client.Get(ctx, client.ObjectKeyFromObject(object), current) == nil && current.GetUID() == object.GetUID() {
+			left = append(left, current)
+		}
+	}
+	return left
+}
+
+// release removes all finalizers from what is left, after the operator has ended: otherwise the namespace would stay.
+// If nothing is left and the test has not failed, it does nothing.
+func (c *Cluster) release(tb testing.TB) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), 2*endDeadline)
+	defer cancel()
+	left := c.left(ctx)
+	if len(left) == 0 && !tb.Failed() {
+		return
+	}
+	clnt, err := discovery.NewDiscoveryClientForConfig(testenv.Config(tb))
+	if err != nil {
+		tb.Logf("creating a discovery client: %v", err)
+		return
+	}
+	lists, _ := clnt.ServerPreferredNamespacedResources() // without groups whose server does not answer
+	for _, list := range lists {
+		group, _ := schema.ParseGroupVersion(list.GroupVersion)
+		for _, resource := range list.APIResources {
+			found := &unstructured.UnstructuredList{}
+			found.SetGroupVersionKind(group.WithKind(resource.Kind + "List"))
+			if !slices.Contains(resource.Verbs, "list") || c.client.List(ctx, found, client.InNamespace(c.namespace)) != nil {
+				continue
+			}
+			for i := range found.Items {
+				left = append(left, &found.Items[i])
+			}
+		}
+	}
+	for _, object := range left {
+		if len(object.GetFinalizers()) == 0 {
+			continue
+		}
+		bare := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: object.GetNamespace(), Name: object.GetName()}}
+		bare.SetGroupVersionKind(object.GroupVersionKind())
+		patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
+		if err := client.IgnoreNotFound(c.client.Patch(ctx, bare, patch, client.FieldOwner(user))); err != nil {
+			tb.Logf("removing the finalizers of %s %s: %v", object.GetKind(), object.GetName(), err)
+		}
+	}
 }

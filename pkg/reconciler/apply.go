@@ -4,17 +4,26 @@
 package reconciler
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/manifest"
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/run"
+	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -241,3 +250,182 @@ func finish(c *run.Call, done bool) Result {
 		Errors: summary.Errors, Held: summary.Held, Actions: summary.Actions, RequeueAfter: summary.RequeueAfter,
 	}
 }
+
+// CheckDeletion returns the blockers of a deletion: for each managed type with instances that do not belong to the
+// owner, one instance; at most ten types. While there are blockers, the subscription of the owner is notified at growing
+// intervals of up to 30 seconds, so that the caller asks again.
+//
+// Instances of additional managed types always count. Instances of a type that a dependent defines do not count if this
+// dependent is going to be orphaned: they stay with it.
+//
+// Instances are listed with the identity of the client, or where that is forbidden with that of the reconciler whose As
+// returned this one. The exception are types that only Owner.AdditionalManagedTypes names: there the error is that of
+// the API server, or nil if no dependent is left.
+func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) ([]Blocker, error) {
+	if err := checkManagedTypes(request.AdditionalManagedTypes); err != nil {
+		return nil, err
+	}
+	c := r.call(request.Owner, request.Inventory)
+	for _, owner := range request.Departing {
+		c.Losses.Departing = append(c.Losses.Departing, guard.Departing{Label: manifest.OwnerLabel(owner.ID), Items: owner.Inventory})
+	}
+	demands, err := c.Losses.Demands(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("finding the managed types: %w", err)
+	}
+	blockers, err := c.Losses.Instances(ctx, demands, manifest.OwnerLabel(request.ID))
+	if apierrors.IsForbidden(err) && c.Losses.IsNothingLeft(ctx) {
+		// The rights may have been deleted with the dependents, for example with a namespace. Nothing is left to
+		// delete.
+		err = nil
+	}
+	if execute.IsUnknownType(err) {
+		return nil, types.NewRetriableError(fmt.Errorf("looking for instances of managed types: %w", err), new(guard.UnknownTypeDelay))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("looking for instances of managed types: %w", err)
+	}
+	if len(blockers) > 0 {
+		r.cache.notifyAfter(c.Owner.Label, c.Memory.Retry(types.ObjectID{}, r.options.Clock.Now()))
+	}
+	return blockers, nil
+}
+
+// CheckNamespaces returns a notice for each namespace among the dependents that Delete would keep if it came to it now,
+// because of objects in it that are neither dependents nor owned by other objects. It is a warning: some of these
+// objects may be gone when Delete comes to the namespace, since other dependents made them. It takes one request for
+// each type of namespaced objects, for each namespace.
+func (r *Reconciler) CheckNamespaces(ctx context.Context, request DeleteRequest) ([]Notice, error) {
+	call := r.deletion(request)
+	var notices []Notice
+	for _, item := range call.Ledger.Items {
+		if !prepare.IsNamespace(item.GroupVersionKind().GroupKind()) || item.DeletePolicy == DeletePolicyOrphan || item.Phase == PhaseCompleted {
+			continue
+		}
+		message, err := call.Losses.HoldNamespace(ctx, item)
+		if err != nil {
+			return nil, fmt.Errorf("looking for objects in namespace %s: %w", item.Name, err)
+		}
+		if message != "" {
+			notices = append(notices, Notice{Object: item, Message: message})
+		}
+	}
+	return notices, nil
+}
+
+// A selection splits the objects of a request into those that a call applies, and the others, both in the same order.
+type selection func(objects []*prepare.Object) (wanted, apart []*prepare.Object)
+
+// regular selects all objects that are not on-failure hooks.
+func regular(objects []*prepare.Object) (wanted, apart []*prepare.Object) {
+	if !slices.ContainsFunc(objects, isOnFailure) {
+		return objects, nil
+	}
+	for _, t := range objects {
+		if isOnFailure(t) {
+			apart = append(apart, t)
+		} else {
+			wanted = append(wanted, t)
+		}
+	}
+	return wanted, apart
+}
+
+func isOnFailure(t *prepare.Object) bool { return t.Hook == types.ApplyHookOnFailure }
+
+// hasFailed reports whether something in a call has failed so that on-failure hooks run.
+func hasFailed(result Result, err error) bool {
+	return len(result.Failures) > 0 || execute.IsFailure(err)
+}
+
+// hasAftermath reports whether on-failure hooks have to be applied or awaited after a call.
+func (c *preparation) hasAftermath(failed bool) bool {
+	return slices.ContainsFunc(c.apart, func(t *prepare.Object) bool { return failed || isUnfinished(c.call, t, c.call.Ledger.Of(t)) })
+}
+
+// aftermath selects the on-failure hooks that have to be applied or awaited. Those that have begun come to their end as
+// they were applied, also if nothing has failed any more, or the owner has changed since.
+func (c *preparation) aftermath(failed bool) selection {
+	return func(objects []*prepare.Object) (wanted, apart []*prepare.Object) {
+		for _, t := range objects {
+			item := c.call.Ledger.Of(t)
+			isSame := item.Digest == t.Digest || slices.Contains(t.Former, item.Digest)
+			unfinished := isOnFailure(t) && isUnfinished(c.call, t, item)
+			switch {
+			case isOnFailure(t) && failed && (isSame || !unfinished):
+				wanted = append(wanted, t)
+			case unfinished:
+				ending := *t
+				ending.Digest, ending.Former, ending.Ending = item.Digest, nil, true
+				wanted = append(wanted, &ending)
+			default:
+				apart = append(apart, t)
+			}
+		}
+		return wanted, apart
+	}
+}
+
+// isUnfinished reports whether a hook has begun, and something is left to be done about it. The process that has
+// created it may have ended before it could record that; then our finalizer shows it.
+func isUnfinished(call *run.Call, t *prepare.Object, item *InventoryItem) bool {
+	seen, view := call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
+	isHeld := view == observe.Present && call.Executor.Holds(decide.Situation{Exists: true, Seen: seen})
+	switch {
+	case item.Phase == "" || item.Phase == inventory.PhaseCompleted || decide.IsDismissed(item):
+		return false
+	case decide.IsCompleting(item) || item.Phase == inventory.PhaseFailed:
+		return true
+	case item.Phase == inventory.PhaseReady:
+		return isHeld || t.PurgeOrder != nil
+	case decide.IsWritten(item):
+		return isHeld || t.PurgeOnFailure || item.Status != status.FailedStatus
+	default:
+		return isHeld
+	}
+}
+
+// follow applies on-failure hooks after a call, if there are any to be applied or awaited, and adds to its result how
+// far they are. It returns an error only if nothing more must be written, or nothing can be recorded: what is wrong
+// with hooks must not hide why they run.
+func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, choose selection, result *Result) error {
+	request.Inventory, request.Expected, request.CarryOn, request.AfterWave = result.Inventory, nil, false, nil
+	c, err := r.begin(request, r.server(), choose)
+	if err != nil || len(c.wanted) == 0 {
+		return err
+	}
+	// Redundant objects are none of this call's business.
+	c.call.Policies.PruneAt = inventory.PruneAtEnd
+	if err = c.open(ctx, request); err == nil {
+		_, err = c.waves.Apply(ctx, c.wanted)
+	}
+	if c.waves.Misplaced {
+		c.call.Memory.Retain(nil)
+	}
+	summary := c.call.Report.End()
+	result.Inventory = c.call.Ledger.Remaining()
+	c.call.Memory.Keep(result.Inventory)
+	result.Aftermath = Aftermath{Waits: summary.Waits, Failures: summary.Failures}
+	result.Notes, result.Drift = append(result.Notes, summary.Notes...), append(result.Drift, summary.Drift...)
+	result.Actions, result.Errors = append(result.Actions, summary.Actions...), append(result.Errors, summary.Errors...)
+	after := summary.RequeueAfter
+	if err != nil && execute.IsAboutObjects(err) {
+		_, refused := errors.AsType[*RefusedError](err)
+		result.Aftermath.Lasting = refused || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apiserver.IsRejected(err)
+		if !refused {
+			after = cmp.Or(after, problemDelay)
+		}
+		result.Aftermath.Problem, err = err.Error(), nil
+	}
+	if after > 0 && (result.RequeueAfter == 0 || after < result.RequeueAfter) {
+		result.RequeueAfter = after
+	}
+	if err != nil {
+		return fmt.Errorf("applying on-failure hooks: %w", err)
+	}
+	return nil
+}
+
+// problemDelay is how long to wait before hooks are applied again that could not be applied, and not because of their
+// manifests.
+const problemDelay = 30 * time.Second

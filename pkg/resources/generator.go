@@ -5,11 +5,14 @@ package resources
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,6 +20,7 @@ import (
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -134,4 +138,84 @@ func (g *Generator) AddToScheme(scheme *runtime.Scheme) error {
 		return fmt.Errorf("adding custom resource definitions to a scheme: %w", err)
 	}
 	return nil
+}
+
+// Input is what resources are made from.
+type Input struct {
+	// Namespace and Name are those that the component has for its dependents.
+	Namespace, Name string
+	// Parameters are the parameters of the generator, usually the spec of the component. They must not be changed.
+	Parameters types.Unstructurable
+}
+
+// SpecOf returns the parameters as a value of type S, or of the type that S points to. If they are of that type, as the
+// spec of a component is, they are returned as they are, and must not be changed; otherwise they are decoded as the API
+// server does, and unknown fields are ignored: names of fields are case-sensitive, and a whole number in a field of any
+// type becomes an int64, with all its digits.
+func SpecOf[S any](input Input) (S, error) {
+	var spec S
+	switch parameters := any(input.Parameters).(type) {
+	case S:
+		return parameters, nil
+	case *S:
+		if parameters != nil {
+			return *parameters, nil
+		}
+	case nil:
+		return spec, errors.New("there are no parameters")
+	}
+	text, err := json.Marshal(input.Parameters.ToUnstructured())
+	if err != nil {
+		return spec, fmt.Errorf("encoding the parameters: %w", err)
+	}
+	if err := utiljson.Unmarshal(text, &spec); err != nil {
+		return spec, fmt.Errorf("decoding the parameters as %T: %w", spec, err)
+	}
+	return spec, nil
+}
+
+// Resource is an object of a component. It may also implement interfaces of package concepts: Alive, Completable or
+// Operational; Graceful; Suspendable; Guardable; DataExtractable; ObservationRecorder, without which the methods of the
+// others do not see the object as it is in the cluster; Amendable; Warning; and Registered.
+type Resource interface {
+	// Identity returns version, kind, namespace and name, such as "apps/v1/Deployment/shop/web". It is unique among the
+	// resources of a component.
+	Identity() string
+	// Object returns the object without mutations. The caller may change it.
+	Object() (client.Object, error)
+	// Mutate turns any object of the same Go type into the desired one.
+	Mutate(current client.Object) error
+}
+
+// registrationOf returns how a resource takes part in a set.
+func registrationOf(resource Resource) concepts.Registration {
+	if registered, ok := resource.(concepts.Registered); ok {
+		return registered.Registration()
+	}
+	registration := concepts.Registration{Judged: statusOf(resource) != nil, Custom: true}
+	_, registration.Guarded = resource.(concepts.Guardable)
+	_, registration.Extracts = resource.(concepts.DataExtractable)
+	_, registration.Suspendable = resource.(concepts.Suspendable)
+	registration.MayVary = registration.Guarded || registration.Extracts
+	return registration
+}
+
+// statusOf returns a function for the status of the object that a resource has recorded; nil if it has no status.
+func statusOf(resource Resource) func(op concepts.ConvergingOperation) (concepts.Converging, error) {
+	switch resource := resource.(type) {
+	case concepts.Alive:
+		return func(op concepts.ConvergingOperation) (concepts.Converging, error) {
+			return resource.ConvergingStatus(op)
+		}
+	case concepts.Completable:
+		return func(op concepts.ConvergingOperation) (concepts.Converging, error) {
+			return resource.ConvergingStatus(op)
+		}
+	case concepts.Operational:
+		return func(op concepts.ConvergingOperation) (concepts.Converging, error) {
+			return resource.ConvergingStatus(op)
+		}
+	default:
+		return nil
+	}
 }

@@ -4,10 +4,27 @@
 package sandbox
 
 import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
 	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
 )
 
 // serviceRange is the address range of Services. The certificate of the API server contains its first address.
@@ -135,4 +152,172 @@ func kwokArgs(l layout) ([]string, error) {
 		return nil, err
 	}
 	return []string{"--kubeconfig=" + l.kubeconfig(programKwok), "--config=" + l.file("kwok.yaml")}, nil
+}
+
+// validity of all certificates: long enough for data folders that are kept.
+const validity = 10 * 365 * 24 * time.Hour
+
+// pki is a folder with the certificates and keys of one sandbox. They are made once, so that tokens and kubeconfigs stay
+// valid as long as the folder is kept.
+type pki struct {
+	dir string
+}
+
+// authority signs certificates.
+type authority struct {
+	certificate *x509.Certificate
+	key         crypto.Signer
+}
+
+func newPKI(dir string) (*pki, error) {
+	if _, err := os.Stat(dir); err == nil {
+		return &pki{dir: dir}, nil
+	}
+	p := &pki{dir: dir + ".new"}
+	if err := os.RemoveAll(p.dir); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := p.fill(); err != nil {
+		return nil, err
+	}
+	return &pki{dir: dir}, os.Rename(p.dir, dir)
+}
+
+func (p *pki) fill() error {
+	if _, err := p.createKey("sa"); err != nil {
+		return err
+	}
+	const masters = "system:masters"
+	for _, signed := range []struct {
+		authority string
+		clients   map[string]pkix.Name
+	}{
+		{"ca", map[string]pkix.Name{
+			"admin":                  {CommonName: "sandbox-admin", Organization: []string{masters}},
+			programControllerManager: {CommonName: "system:kube-controller-manager", Organization: []string{masters}},
+			programScheduler:         {CommonName: "system:kube-scheduler", Organization: []string{masters}},
+			programKwok:              {CommonName: "sandbox-kwok", Organization: []string{masters}},
+			programAPIServer:         {CommonName: programAPIServer},
+		}},
+		{"front-proxy-ca", map[string]pkix.Name{"front-proxy-client": {CommonName: "front-proxy-client"}}},
+	} {
+		issuer, err := p.issue(nil, signed.authority, pkix.Name{CommonName: "sandbox-" + signed.authority})
+		if err != nil {
+			return err
+		}
+		for name, subject := range signed.clients {
+			if _, err := p.issue(issuer, name, subject); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *pki) cert(name string) string { return filepath.Join(p.dir, name+".crt") }
+
+func (p *pki) key(name string) string { return filepath.Join(p.dir, name+".key") }
+
+// issue makes a key and a certificate: without an issuer that of an authority, otherwise one for clients or, with the
+// names and addresses of the API server, for that.
+func (p *pki) issue(issuer *authority, name string, subject pkix.Name) (*authority, error) {
+	key, err := p.createKey(name)
+	if err != nil {
+		return nil, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, err
+	}
+	made := &authority{key: key, certificate: &x509.Certificate{
+		Subject: subject, SerialNumber: serial, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(validity), KeyUsage: x509.KeyUsageDigitalSignature,
+	}}
+	switch template := made.certificate; {
+	case issuer == nil:
+		issuer = made
+		template.KeyUsage |= x509.KeyUsageCertSign
+		template.BasicConstraintsValid, template.IsCA = true, true
+	case name == programAPIServer:
+		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+		template.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
+		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback, net.IPv4(10, 96, 0, 1)}
+	default:
+		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, made.certificate, issuer.certificate, key.Public(), issuer.key)
+	if err != nil {
+		return nil, fmt.Errorf("signing the certificate of %s: %w", name, err)
+	}
+	return made, os.WriteFile(p.cert(name), pem.EncodeToMemory(&pem.Block{Type: cert.CertificateBlockType, Bytes: der}), 0o600)
+}
+
+func (p *pki) createKey(name string) (crypto.Signer, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	content, err := keyutil.MarshalPrivateKeyToPEM(key)
+	if err != nil {
+		return nil, err
+	}
+	return key, os.WriteFile(p.key(name), content, 0o600)
+}
+
+// contextName names cluster, user and context in the sandbox's kubeconfigs, and distinguishes them from other
+// kubeconfigs.
+const contextName = "component-operator-sandbox"
+
+// writeKubeconfig writes a self-contained kubeconfig for the user with that certificate.
+func (p *pki) writeKubeconfig(path, server, user string) error {
+	var contents [3][]byte
+	for i, file := range []string{p.cert("ca"), p.cert(user), p.key(user)} {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		contents[i] = content
+	}
+	config := clientcmdapi.NewConfig()
+	config.Clusters[contextName] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: contents[0]}
+	config.AuthInfos[contextName] = &clientcmdapi.AuthInfo{ClientCertificateData: contents[1], ClientKeyData: contents[2]}
+	config.Contexts[contextName] = &clientcmdapi.Context{Cluster: contextName, AuthInfo: contextName}
+	config.CurrentContext = contextName
+	content, err := clientcmd.Write(*config)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	// Write another file and rename it, so that readers never see half of it.
+	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(temporary.Name()) }()
+	_, err = temporary.Write(content)
+	if err := errors.Join(err, temporary.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temporary.Name(), path)
+}
+
+// checkKubeconfig refuses to overwrite a file that no sandbox has written: it may be the user's only access to a
+// cluster.
+func checkKubeconfig(path string) error {
+	config, err := clientcmd.LoadFromFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading the kubeconfig to replace: %w", err)
+	}
+	_, ours := config.Contexts[contextName]
+	if ours && len(config.Contexts) == 1 && len(config.Clusters) == 1 {
+		return nil
+	}
+	return fmt.Errorf("%s exists and was not written by a sandbox: choose another path for the kubeconfig", path)
 }

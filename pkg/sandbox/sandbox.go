@@ -8,14 +8,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
+	"golang.org/x/term"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -241,4 +245,294 @@ func (s *Sandbox) ownsKubeconfig() bool {
 
 func (s *Sandbox) logf(format string, args ...any) {
 	_, _ = io.WriteString(s.options.Log, fmt.Sprintf(format, args...)+"\n")
+}
+
+// Annotations of pods, Jobs and pod templates that change how a pod behaves; see the package documentation.
+// Only the value "true" has an effect.
+const (
+	AnnotationFail       = "sandbox.component-operator.io/fail"
+	AnnotationNeverReady = "sandbox.component-operator.io/never-ready"
+)
+
+// Version is the version of Kubernetes that the sandbox runs.
+const Version = "v1.36.3"
+
+// maxNodes keeps node names, leases and start time within reason.
+const maxNodes = 1000
+
+// Options configure [Start].
+type Options struct {
+	// DataDir keeps the data of etcd, the certificate authority, and the programs' logs. A later sandbox in the same
+	// folder continues where the earlier one ended; two at the same time are refused. Defaults to a new temporary
+	// folder that is deleted when the sandbox ends, however it ends.
+	DataDir string
+
+	// KubeconfigPath is the path of the cluster administrator's kubeconfig, which has mode 0600. Start replaces a file
+	// that an earlier sandbox wrote, and fails if the path has any other file. The file is removed when the sandbox
+	// stops. Defaults to "kubeconfig" in the data folder.
+	KubeconfigPath string
+
+	// Nodes is the number of simulated nodes. Defaults to 1. Negative for none.
+	Nodes int
+
+	// APIServerOnly leaves out the controllers, the scheduler and the nodes: objects stay as they are written.
+	// Defaults to false.
+	APIServerOnly bool
+
+	// AuditLog is a file to which the API server appends one JSON event (audit.k8s.io/v1, level Metadata) per completed
+	// request. Defaults to none.
+	AuditLog string
+
+	// Log receives the progress of building and starting, as text for people. Defaults to nothing.
+	Log io.Writer
+}
+
+// withDefaults returns the options with absolute paths and defaults, except that of DataDir.
+func (o Options) withDefaults() (Options, error) {
+	var errs []error
+	for _, path := range []*string{&o.DataDir, &o.KubeconfigPath, &o.AuditLog} {
+		if *path == "" {
+			continue
+		}
+		absolute, err := filepath.Abs(*path)
+		errs = append(errs, err)
+		*path = absolute
+	}
+	switch {
+	case o.Nodes > maxNodes:
+		errs = append(errs, fmt.Errorf("%d nodes are too many; must be at most %d", o.Nodes, maxNodes))
+	case o.Nodes < 0 || o.APIServerOnly:
+		o.Nodes = 0
+	case o.Nodes == 0:
+		o.Nodes = 1
+	}
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
+	return o, errors.Join(errs...)
+}
+
+// pollInterval is the pause between two checks.
+const pollInterval = 50 * time.Millisecond
+
+// portAttempts is how often another port is tried if another program took the chosen one before the API server could.
+const portAttempts = 5
+
+// errPortTaken means that the API server could not listen because another program has the port.
+var errPortTaken = errors.New("another program uses the port")
+
+// startControlPlane starts etcd and the API server side by side and waits until the latter is ready.
+func (s *Sandbox) startControlPlane(ctx context.Context) error {
+	etcd, err := s.startProgram(programEtcd, etcdArgs(s.layout))
+	if err != nil {
+		return err
+	}
+	s.watch(etcd)
+	for range portAttempts {
+		err = s.startAPIServer(ctx)
+		if !errors.Is(err, errPortTaken) {
+			return err
+		}
+	}
+	return err
+}
+
+func (s *Sandbox) startAPIServer(ctx context.Context) error {
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	server := "https://127.0.0.1:" + port
+	if err := s.writeKubeconfigs(server); err != nil {
+		return fmt.Errorf("writing kubeconfigs: %w", err)
+	}
+	args, err := apiServerArgs(s.layout, port, s.options.AuditLog)
+	if err != nil {
+		return err
+	}
+	p, err := s.startProgram(programAPIServer, args)
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(s.bootstrapConfig())
+	if err != nil {
+		return err
+	}
+	err = s.poll(ctx, "the API server", func(ctx context.Context) (bool, string) {
+		if p.ended() {
+			return true, ""
+		}
+		err := client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+		return err == nil, fmt.Sprint(err)
+	})
+	if p.ended() {
+		if strings.Contains(p.tail(), "address already in use") {
+			return errPortTaken
+		}
+		return p.failure()
+	}
+	if err != nil {
+		return fmt.Errorf("%w; the end of its log:\n%s", err, p.tail())
+	}
+	s.watch(p)
+	return nil
+}
+
+// freePort returns a port that is free right now.
+func freePort() (string, error) {
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("finding a free port: %w", err)
+	}
+	defer func() { _ = listener.Close() }()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	return port, err
+}
+
+// writeKubeconfigs writes one kubeconfig per program, that of the administrator last.
+func (s *Sandbox) writeKubeconfigs(server string) error {
+	for _, program := range []string{programControllerManager, programScheduler, programKwok} {
+		if err := s.layout.pki.writeKubeconfig(s.layout.kubeconfig(program), server, program); err != nil {
+			return err
+		}
+	}
+	if err := s.layout.pki.writeKubeconfig(s.kubeconfig, server, "admin"); err != nil {
+		return err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
+	s.config = config
+	return err
+}
+
+// startControllers starts controller manager, scheduler and kwok.
+func (s *Sandbox) startControllers() error {
+	scheduler, err := schedulerArgs(s.layout)
+	if err != nil {
+		return err
+	}
+	kwok, err := kwokArgs(s.layout)
+	if err != nil {
+		return err
+	}
+	for _, program := range []struct {
+		name string
+		args []string
+	}{
+		{programControllerManager, controllerManagerArgs(s.layout)},
+		{programKwok, kwok},
+		{programScheduler, scheduler},
+	} {
+		p, err := s.startProgram(program.name, program.args)
+		if err != nil {
+			return err
+		}
+		s.watch(p)
+	}
+	return nil
+}
+
+// poll repeats a check until it succeeds. It ends early when a program fails. When the context is done, its error names
+// what it waited for, and the last reason.
+func (s *Sandbox) poll(ctx context.Context, what string, ready func(context.Context) (bool, string)) error {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		ok, reason := ready(ctx)
+		if ok {
+			return nil
+		}
+		select {
+		case <-s.failed:
+			return s.failure
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s: %w (%s)", what, ctx.Err(), reason)
+		case <-ticker.C:
+		}
+	}
+}
+
+// termGrace is how long a command may take to end after SIGTERM.
+const termGrace = 10 * time.Second
+
+// Command is a command for [Sandbox.Run].
+type Command struct {
+	// Args are the command and its arguments; the command is looked up on the PATH of this process.
+	Args []string
+
+	// Env is the environment, to which KUBECONFIG is added. Defaults to that of this process.
+	Env []string
+
+	// Stdin, Stdout and Stderr default to an empty input and discarded output. If Stdin is the terminal and this
+	// process is in the foreground there, the command is in the foreground while it runs, and Ctrl-C reaches it alone.
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+}
+
+// Run runs a command in a process group of its own with KUBECONFIG set, and returns its exit code, or 128 plus the
+// number of the signal that ended it. When the command has ended, Run kills the processes that are left in its group.
+//
+// When the context is done or the sandbox fails, Run sends SIGTERM to the group, and kills it if the command does not
+// end within ten seconds. If this process dies, the group is killed at once. Run returns an error if the command could
+// not be run or the sandbox has failed.
+func (s *Sandbox) Run(ctx context.Context, command Command) (int, error) {
+	if len(command.Args) == 0 {
+		return 0, errors.New("no command is given")
+	}
+	path, err := exec.LookPath(command.Args[0])
+	if err != nil {
+		return 0, err
+	}
+	// A separate lifeline can end the command without ending the sandbox.
+	line, err := newLifeline()
+	if err != nil {
+		return 0, err
+	}
+	defer line.close()
+	guard := line.guarded(s.programs[programGuard], "", append([]string{path}, command.Args[1:]...))
+	guard.Stdin, guard.Stdout, guard.Stderr = command.Stdin, command.Stdout, command.Stderr
+	guard.Env = command.Env
+	if guard.Env == nil {
+		guard.Env = os.Environ()
+	}
+	guard.Env = append(guard.Env[:len(guard.Env):len(guard.Env)], "KUBECONFIG="+s.kubeconfig)
+	if file, ok := command.Stdin.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		// Only a guard in the foreground can hand the terminal over.
+		guard.SysProcAttr = nil
+	}
+	if err := guard.Start(); err != nil {
+		return 0, fmt.Errorf("running %s: %w", command.Args[0], err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- guard.Wait() }()
+
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = terminate(guard.Process, line, done)
+	case <-s.failed:
+		_ = terminate(guard.Process, line, done)
+		return 0, s.failure
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return 0, fmt.Errorf("running %s: %w", command.Args[0], err)
+	}
+	if code := guard.ProcessState.ExitCode(); code >= 0 {
+		return code, nil
+	}
+	return 0, fmt.Errorf("running %s: its guard exited: %w", command.Args[0], err)
+}
+
+// terminate asks the guarded command to end, and kills it after termGrace.
+func terminate(guard *os.Process, line *lifeline, done <-chan error) error {
+	_ = guard.Signal(syscall.SIGTERM)
+	timer := time.NewTimer(termGrace)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+		line.close()
+		return <-done
+	}
 }

@@ -11,6 +11,7 @@ import (
 
 	kstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
 	"github.com/component-operator/runtime/pkg/types"
@@ -252,4 +253,197 @@ func requireConditions(view view, result Result, names []string) Result {
 		}
 	}
 	return result
+}
+
+// Judge computes the status of dependents. The engine calls it where a watch delivers an object, once for each version
+// of the object, and keeps only the result. So a Judge must not make requests, must not wait, and must not change the
+// object. It must be safe for concurrent use. A panic counts as UnknownStatus.
+//
+// Analyzer is the default Judge.
+type Judge interface {
+	// Judge returns the status of an object, which is complete, including its status. It is not asked about objects
+	// that are being deleted: their status is that of Terminating.
+	Judge(object *unstructured.Unstructured) Result
+	// Rules identifies the rules. As long as it returns the same text, Judge returns the same result for the same
+	// object, apart from rules that depend on time, for which Result.Deadline exists. If the text changes, each
+	// dependent is read and judged again, once.
+	Rules() string
+}
+
+// MetadataJudge is a Judge that needs only the metadata of objects of some kinds. Objects of these kinds are watched
+// without their content. A Judge without the methods of MetadataJudge needs the content of all objects.
+type MetadataJudge interface {
+	Judge
+	// JudgesMetadata reports whether the status of objects of this kind depends on their metadata only.
+	JudgesMetadata(kind schema.GroupKind) bool
+}
+
+// OverrulingJudge is a Judge whose rules take precedence over the annotation ready-when of some objects. Without this
+// interface, the annotation takes precedence over the Judge.
+type OverrulingJudge interface {
+	Judge
+	// Overrules reports whether the rules take precedence for this object.
+	Overrules(object *unstructured.Unstructured) bool
+}
+
+var _ MetadataJudge = (*Analyzer)(nil)
+
+// Terminating returns the status of an object that is being deleted: TerminatingStatus, with what the deletion waits
+// for. It reports false for other objects.
+func Terminating(object *unstructured.Unstructured) (result Result, terminating bool) {
+	if object.GetDeletionTimestamp() == nil {
+		return Result{}, false
+	}
+	return Result{Status: TerminatingStatus, Message: terminatingMessage(object)}, true
+}
+
+// Outdated reports whether the status of an object is of another generation than the current one, as far as
+// status.observedGeneration tells, and of which.
+func Outdated(object *unstructured.Unstructured) (observed int64, outdated bool) {
+	observed, found, err := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
+	return observed, err == nil && found && observed != object.GetGeneration()
+}
+
+// Judge is AnalyzeAnnotated with the error in the message of the result.
+func (a *Analyzer) Judge(object *unstructured.Unstructured) Result {
+	result, err := a.AnalyzeAnnotated(object)
+	if err != nil {
+		return Result{Status: UnknownStatus, Message: Clip(err.Error())}
+	}
+	return result
+}
+
+// Rules returns the annotation of the hints: the rules of an Analyzer do not change.
+func (a *Analyzer) Rules() string { return a.annotation }
+
+// Status is the status of an object in the vocabulary of kstatus. It is part of the persisted inventory.
+type Status kstatus.Status
+
+const (
+	// InProgressStatus means that a controller is still working on the object, or has not observed it yet.
+	InProgressStatus = Status(kstatus.InProgressStatus)
+	// FailedStatus means that a controller has given up; waiting alone does not help.
+	FailedStatus = Status(kstatus.FailedStatus)
+	// CurrentStatus means that the object is as its spec asks.
+	CurrentStatus = Status(kstatus.CurrentStatus)
+	// TerminatingStatus means that the object is being deleted.
+	TerminatingStatus = Status(kstatus.TerminatingStatus)
+	// NotFoundStatus means that the object does not exist. An Analyzer never returns it.
+	NotFoundStatus = Status(kstatus.NotFoundStatus)
+	// UnknownStatus means that the object's status has an unexpected form.
+	UnknownStatus = Status(kstatus.UnknownStatus)
+)
+
+// String returns the status as it is persisted.
+func (s Status) String() string {
+	return string(s)
+}
+
+// StatusAnalyzer computes statuses. Implementations must be safe for concurrent use and must not change the object.
+// Analyzer is the implementation of this package; Adapt makes an Analyzer of another one.
+type StatusAnalyzer interface { //nolint:revive // existing operators use this name
+	ComputeStatus(object *unstructured.Unstructured) (Status, error)
+}
+
+// NewStatusAnalyzer returns an Analyzer with default options. It reads hints from the annotation
+// "<reconcilerName>/status-hint".
+func NewStatusAnalyzer(reconcilerName string) StatusAnalyzer {
+	return NewAnalyzer(reconcilerName, Options{})
+}
+
+// Result is the status of one object.
+type Result struct {
+	Status Status
+	// Message explains the status, for example "1/3 replicas available". It names neither the object nor times, and has
+	// at most MaxMessageLength bytes.
+	Message string
+	// Reason is the status in one word of the judge's own vocabulary, such as "Scaling"; empty if it has none.
+	Reason string
+	// Grade says how well the object does its job; empty if this follows from the status, see Health.
+	Grade Grade
+	// Deadline is how long after the analysis the status may change although the object does not. Zero means that it
+	// changes only with the object.
+	Deadline time.Duration
+}
+
+// Grade says how well an object does its job at the moment. This is not whether the object is as its spec asks: a
+// Deployment that is being updated may be healthy although it is not ready, and an autoscaler that lacks metrics is
+// degraded although it is.
+type Grade string
+
+const (
+	// GradeHealthy means that the object does its job.
+	GradeHealthy Grade = "Healthy"
+	// GradeDegraded means that the object does its job in part.
+	GradeDegraded Grade = "Degraded"
+	// GradeDown means that the object does not do its job.
+	GradeDown Grade = "Down"
+)
+
+// Health returns the grade of the object. If the judge has given none, it follows from the status: Healthy for
+// CurrentStatus and Down for FailedStatus. It is empty for other statuses, because they do not tell.
+func (r Result) Health() Grade {
+	switch {
+	case r.Grade != "":
+		return r.Grade
+	case r.Status == CurrentStatus:
+		return GradeHealthy
+	case r.Status == FailedStatus:
+		return GradeDown
+	default:
+		return ""
+	}
+}
+
+// graded completes a result by the grade of a workload: the part of the desired pods that is ready.
+func (v view) graded(result Result) Result {
+	var ready, desired int64
+	switch v.kind.String() {
+	case "Deployment.apps", "StatefulSet.apps", "ReplicaSet.apps", "ReplicationController":
+		ready, desired = v.number(0, "status", "readyReplicas"), v.number(1, "spec", "replicas")
+	case "DaemonSet.apps":
+		ready, desired = v.number(0, "status", "numberReady"), v.number(0, "status", "desiredNumberScheduled")
+	default:
+		return result
+	}
+	switch {
+	case ready >= desired:
+		result.Grade = GradeHealthy
+	case ready > 0:
+		result.Grade = GradeDegraded
+	default:
+		result.Grade = GradeDown
+	}
+	return result
+}
+
+// statusless are the built-in kinds without a status: their objects are current as soon as they exist.
+var statusless = map[schema.GroupKind]bool{
+	{Kind: "ConfigMap"}:      true,
+	{Kind: "Endpoints"}:      true,
+	{Kind: "LimitRange"}:     true,
+	{Kind: "PodTemplate"}:    true,
+	{Kind: "Secret"}:         true,
+	{Kind: "ServiceAccount"}: true,
+	{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}:     true,
+	{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicyBinding"}: true,
+	{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}:   true,
+	{Group: "coordination.k8s.io", Kind: "Lease"}:                                     true,
+	{Group: "discovery.k8s.io", Kind: "EndpointSlice"}:                                true,
+	{Group: "networking.k8s.io", Kind: "IngressClass"}:                                true,
+	{Group: "networking.k8s.io", Kind: "NetworkPolicy"}:                               true,
+	{Group: "node.k8s.io", Kind: "RuntimeClass"}:                                      true,
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:                         true,
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}:                  true,
+	{Group: "rbac.authorization.k8s.io", Kind: "Role"}:                                true,
+	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}:                         true,
+	{Group: "scheduling.k8s.io", Kind: "PriorityClass"}:                               true,
+	{Group: "storage.k8s.io", Kind: "CSIDriver"}:                                      true,
+	{Group: "storage.k8s.io", Kind: "StorageClass"}:                                   true,
+}
+
+// JudgesMetadata reports whether the status of objects of this kind depends on their metadata only: it is a built-in
+// kind without a status, and the analyzer is not an adapted one, which may read anything.
+func (a *Analyzer) JudgesMetadata(kind schema.GroupKind) bool {
+	return a.custom == nil && statusless[kind]
 }

@@ -4,6 +4,10 @@
 package status
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -103,4 +107,97 @@ func (c condition) because() string {
 		words += ": " + message
 	}
 	return words
+}
+
+// count formats the numbers of a workload: the decisive one always, all others only while they differ from the desired
+// number.
+type count struct {
+	desired int64
+	noun    string
+	words   []string
+	settled bool
+}
+
+func counting(desired int64, noun string) *count {
+	return &count{desired: desired, noun: noun, settled: true}
+}
+
+func (c *count) state(name string, actual int64) {
+	c.words = append(c.words, fmt.Sprintf("%d/%d %s %s", actual, c.desired, c.noun, name))
+	c.settled = c.settled && actual >= c.desired
+}
+
+func (c *count) progress(name string, actual int64) {
+	if actual < c.desired {
+		c.words = append(c.words, fmt.Sprintf("%d/%d %s", actual, c.desired, name))
+		c.settled = false
+	}
+}
+
+func (c *count) surplus(actual int64) {
+	if actual > c.desired {
+		c.words = append(c.words, fmt.Sprintf("%d surplus", actual-c.desired))
+		c.settled = false
+	}
+}
+
+// unfinished says that the controller is not done if no number says so.
+func (c *count) unfinished() {
+	if c.settled {
+		c.words = append(c.words, "rollout not finished")
+	}
+}
+
+func (c *count) String() string {
+	return strings.Join(c.words, ", ")
+}
+
+// IsPendingClaim reports whether the object is a PersistentVolumeClaim that waits for a volume. Whether it has to wait
+// until a Pod uses it depends on its class, see StorageClassOf.
+func IsPendingClaim(object *unstructured.Unstructured) bool {
+	if object == nil || object.Object == nil || object.GetDeletionTimestamp() != nil {
+		return false
+	}
+	view := newView(object)
+	if !view.is("", "PersistentVolumeClaim") {
+		return false
+	}
+	phase := view.text("status", "phase")
+	return phase == "" || phase == "Pending"
+}
+
+// StorageClassOf returns the name of a claim's StorageClass. It is empty if the claim has none, or if the default class
+// is not filled in yet.
+func StorageClassOf(object *unstructured.Unstructured) string {
+	if object == nil {
+		return ""
+	}
+	if class := object.GetAnnotations()["volume.beta.kubernetes.io/storage-class"]; class != "" {
+		return class
+	}
+	return newView(object).text("spec", "storageClassName")
+}
+
+// autoscalerFailures are the reasons of conditions for which an autoscaler cannot do its job. Other reasons are states
+// in which it has nothing to do, as when its target is scaled to zero.
+var autoscalerFailures = map[string][]string{
+	"AbleToScale": {"FailedGetScale", "FailedUpdateScale"},
+	"ScalingActive": {
+		"FailedComputeMetricsReplicas", "FailedGetContainerResourceMetric", "FailedGetExternalMetric", "FailedGetObjectMetric", "FailedGetPodsMetric",
+		"FailedGetResourceMetric", "InvalidMetricSourceType", "InvalidSelector", "AmbiguousSelector",
+	},
+}
+
+// judgeAutoscaler grades a HorizontalPodAutoscaler. It is ready also if it cannot scale, because its target may become
+// ready only later, and others may bring the metrics.
+func judgeAutoscaler(view view, result Result) Result {
+	for _, name := range []string{"AbleToScale", "ScalingActive"} {
+		found := view.condition(name)
+		if found.present && !found.isTrue() && slices.Contains(autoscalerFailures[name], found.text("reason")) {
+			// The message of the condition names pods and numbers that change all the time.
+			result.Grade, result.Message = GradeDegraded, fmt.Sprintf("cannot scale: %s is %s (%s)", name, found.text("status"), found.text("reason"))
+			return result
+		}
+	}
+	return result
 }

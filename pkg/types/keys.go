@@ -5,8 +5,11 @@ package types
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
+	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 )
@@ -118,4 +121,144 @@ func ObjectText(kind schema.GroupKind, namespace string, name string) string {
 // ObjectKeyToString formats type and name, for example "apps/v1, Kind=Deployment default/web".
 func ObjectKeyToString(key ObjectKey) string {
 	return TypeKeyToString(key) + " " + NameKeyToString(key)
+}
+
+// Unstructurable is implemented by parameters of a generator, usually the spec of a component.
+type Unstructurable interface {
+	// ToUnstructured returns the value as maps, slices and scalars, as decoding JSON yields them. The caller may change
+	// the result.
+	ToUnstructured() map[string]any
+}
+
+// UnstructurableMap makes a map usable as parameters of a generator.
+type UnstructurableMap map[string]any
+
+var _ Unstructurable = UnstructurableMap{}
+
+// ToUnstructured returns a copy of the map. Values of type map[string]any and []any are copied too, others are shared.
+func (m UnstructurableMap) ToUnstructured() map[string]any {
+	return copyMap(m)
+}
+
+func copyMap(in map[string]any) map[string]any {
+	if in == nil {
+		return nil
+	}
+	out := make(map[string]any, len(in))
+	for key, value := range in {
+		out[key] = copyValue(value)
+	}
+	return out
+}
+
+func copyValue(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		return copyMap(value)
+	case []any:
+		out := make([]any, len(value))
+		for i, item := range value {
+			out[i] = copyValue(item)
+		}
+		return out
+	default:
+		return value
+	}
+}
+
+// SchemeBuilder adds types to a scheme. A generator that implements it contributes the types of the
+// objects it returns.
+type SchemeBuilder interface {
+	AddToScheme(scheme *runtime.Scheme) error
+}
+
+// Selector selects objects of type T.
+type Selector[T any] interface {
+	// Matches reports whether the object is selected.
+	Matches(object T) bool
+}
+
+// SelectorFunc is a function used as Selector.
+type SelectorFunc[T any] func(object T) bool
+
+// Matches calls the function.
+func (f SelectorFunc[T]) Matches(object T) bool {
+	return f(object)
+}
+
+// RetriableError wraps an error that is expected to go away. If the error of a hook, a reference or a generator has one
+// in its chain, the component becomes Pending (DeletionPending while it is being deleted) instead of Error, and is
+// reconciled again after a known delay.
+type RetriableError struct {
+	err        error
+	retryAfter *time.Duration
+}
+
+// NewRetriableError wraps err. If retryAfter is nil, the retry interval of the component applies.
+func NewRetriableError(err error, retryAfter *time.Duration) RetriableError {
+	return RetriableError{err: err, retryAfter: retryAfter}
+}
+
+// Error returns the text of the wrapped error.
+func (e RetriableError) Error() string {
+	return e.err.Error()
+}
+
+// Unwrap returns the wrapped error.
+func (e RetriableError) Unwrap() error {
+	return e.err
+}
+
+// Cause returns the wrapped error.
+//
+// Deprecated: use Unwrap, or errors.Is and errors.As.
+func (e RetriableError) Cause() error {
+	return e.err
+}
+
+// RetryAfter returns how long to wait before retrying, or nil for the retry interval of the component.
+func (e RetriableError) RetryAfter() *time.Duration {
+	return e.retryAfter
+}
+
+const (
+	// MinOrder is the smallest value of an apply, purge or delete order.
+	MinOrder = -1 << 15
+	// MaxOrder is the largest value of an apply, purge or delete order.
+	MaxOrder = 1<<15 - 1
+)
+
+const (
+	// PostApplyOrder is added to the apply orders of post-apply hooks, so that inventories, plans and results have them
+	// after all other waves.
+	PostApplyOrder = 100_000
+	// OnFailureOrder is added to the apply orders of on-failure hooks.
+	OnFailureOrder = 200_000
+)
+
+// SplitOrder splits an apply order of an inventory into the kind of hook, which is empty for other objects, and the
+// apply order of the object.
+func SplitOrder(order int) (hook string, wave int) {
+	switch {
+	case order >= OnFailureOrder+MinOrder:
+		return ApplyHookOnFailure, order - OnFailureOrder
+	case order >= PostApplyOrder+MinOrder:
+		return ApplyHookPostApply, order - PostApplyOrder
+	default:
+		return "", order
+	}
+}
+
+// WaveText names the wave with an apply or delete order of an inventory: "wave 3", "post-apply wave 3", or "the first
+// wave" for MinOrder.
+func WaveText(order int) string {
+	hook, wave := SplitOrder(order)
+	switch {
+	case hook != "":
+		return hook + " wave " + strconv.Itoa(wave)
+	case wave == MinOrder:
+		return "the first wave"
+	default:
+		return "wave " + strconv.Itoa(wave)
+	}
 }

@@ -7,7 +7,14 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
+
+	"github.com/sergi/go-diff/diffmatchpatch"
+	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/internal/texts"
 )
 
 // Action is what an operation would do to an object. The empty action leaves it as it is.
@@ -235,4 +242,242 @@ func summary(changes []Change, style Style) string {
 		parts = append(parts, fmt.Sprintf("%d unchanged", count))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// An edit is a line of both objects, or of only one of them.
+type edit struct {
+	text      string
+	operation diffmatchpatch.Operation
+}
+
+// hunks writes the differences, each hunk below the path of the field that its first change is in.
+func (w *Writer) hunks(before, after string) {
+	edits := compare(before, after)
+	hunks := group(edits, *w.Context)
+	if len(hunks) == 0 {
+		w.out.WriteString(w.Style.Faint("  no difference in what is stored") + "\n")
+	}
+	for _, hunk := range hunks {
+		if path := pathOf(edits, hunk.first); path != "" || len(hunks) > 1 {
+			w.out.WriteString(w.Style.Cyan("@@ "+path+" @@") + "\n")
+		}
+		for _, edit := range edits[hunk.from:hunk.to] {
+			text := " " + edit.text
+			switch edit.operation {
+			case diffmatchpatch.DiffDelete:
+				text = w.Style.Red("-" + edit.text)
+			case diffmatchpatch.DiffInsert:
+				text = w.Style.Green("+" + edit.text)
+			case diffmatchpatch.DiffEqual:
+			}
+			w.out.WriteString(text + "\n")
+		}
+	}
+}
+
+// compare computes the smallest difference, without a time limit, so that the same objects give the same difference on
+// a busy machine.
+func compare(before, after string) []edit {
+	differ := diffmatchpatch.New()
+	differ.DiffTimeout = 0
+	was, is, lines := differ.DiffLinesToRunes(before, after)
+	var edits []edit
+	for _, diff := range differ.DiffCharsToLines(differ.DiffMainRunes(was, is, false), lines) {
+		for line := range strings.Lines(diff.Text) {
+			edits = append(edits, edit{strings.TrimSuffix(line, "\n"), diff.Type})
+		}
+	}
+	return edits
+}
+
+// A hunk is a range of edits. The first is the position of its first change.
+type hunk struct{ from, to, first int }
+
+// group returns the changes with that many lines around them; -1 means all. Changes that are close to each other form
+// one hunk.
+func group(edits []edit, context int) []hunk {
+	if context < 0 {
+		context = len(edits)
+	}
+	var hunks []hunk
+	for i, edit := range edits {
+		if edit.operation == diffmatchpatch.DiffEqual {
+			continue
+		}
+		from, to := max(0, i-context), min(len(edits), i+context+1)
+		if last := len(hunks) - 1; last >= 0 && from <= hunks[last].to {
+			hunks[last].to = to
+		} else {
+			hunks = append(hunks, hunk{from, to, i})
+		}
+	}
+	return hunks
+}
+
+// pathOf returns the path of the field that contains a line, such as "spec.template.spec.containers[main]". It consists
+// of the keys before the line that are indented less and less.
+func pathOf(edits []edit, at int) string {
+	var path []string
+	below := depth(edits[at].text)
+	for i, line := range slices.Backward(edits[:at]) {
+		isOther := line.operation != diffmatchpatch.DiffEqual && line.operation != edits[at].operation
+		if isOther || line.text == "" || depth(line.text) >= below {
+			continue
+		}
+		key, value, isKey := strings.Cut(strings.TrimSpace(line.text), ":")
+		switch {
+		case strings.HasPrefix(key, "- "):
+			path = append(path, "["+elementName(edits[i:])+"]")
+		case isKey && (value == "" || strings.HasPrefix(value, " |")):
+			path = append(path, "."+key)
+		default:
+			continue // a line of a text
+		}
+		below = depth(line.text)
+	}
+	slices.Reverse(path)
+	return strings.TrimPrefix(strings.Join(path, ""), ".")
+}
+
+// elementName returns the field "name" of an element of a list, which begins with the first line; empty if there is
+// none.
+func elementName(edits []edit) string {
+	begin := depth(edits[0].text)
+	for i, line := range edits {
+		if i > 0 && depth(line.text) <= begin {
+			break
+		}
+		field := strings.TrimPrefix(strings.TrimSpace(line.text), "- ")
+		if name, isName := strings.CutPrefix(field, "name: "); isName && depth(line.text) <= begin+3 {
+			return name
+		}
+	}
+	return ""
+}
+
+// depth orders lines of YAML by their indentation. The elements of a list are one step below its key, although they are
+// not indented.
+func depth(line string) int {
+	text := strings.TrimLeft(line, " ")
+	steps := 2 * (len(line) - len(text))
+	if strings.HasPrefix(text, "- ") {
+		steps++
+	}
+	return steps
+}
+
+// housekeeping are the metadata fields that only the server writes.
+var housekeeping = []string{"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"}
+
+// content returns the part of the object that is compared, as YAML. It does not modify the object.
+func (w *Writer) content(object map[string]any) string {
+	if object == nil {
+		return ""
+	}
+	object = maps.Clone(object)
+	delete(object, "status")
+	if metadata, ok := object["metadata"].(map[string]any); ok {
+		metadata = maps.Clone(metadata)
+		for _, field := range housekeeping {
+			delete(metadata, field)
+		}
+		object["metadata"] = metadata
+	}
+	var d document
+	if !w.ShowSecrets {
+		object = texts.Secret(object, func(value string) any { return w.mask(value) })
+	}
+	return d.encode(object)
+}
+
+// masked stands for a secret value.
+type masked string
+
+// mask shows the length and the number of a secret value. A number reveals nothing about the value, whereas a short
+// value can be guessed from its digest.
+func (w *Writer) mask(value string) masked {
+	number, known := w.masks[value]
+	if !known {
+		number = len(w.masks) + 1
+		w.masks[value] = number
+	}
+	return masked(fmt.Sprintf("%s (%s, #%d)", texts.Mark, Count(len(value), "byte"), number))
+}
+
+// document is a YAML document with texts that the encoder would quote: secret values, and texts with several lines, in
+// which differences are shown line by line. The encoder writes texts with tabs or trailing blanks on one line.
+type document struct {
+	texts []string
+}
+
+// marker begins the placeholder of a text. It is a character for private use; texts with it get placeholders, too.
+const marker = "\ue000"
+
+func (d *document) placeholder(text string) string {
+	d.texts = append(d.texts, text)
+	return fmt.Sprintf("%s%d", marker, len(d.texts)-1)
+}
+
+// encode returns the lines of an object, with sorted keys.
+func (d *document) encode(object map[string]any) string {
+	encoded, err := yaml.Marshal(d.prepare(object))
+	if err != nil {
+		return Escape(err.Error())
+	}
+	var b strings.Builder
+	for line := range strings.Lines(string(encoded)) {
+		line = strings.TrimSuffix(line, "\n")
+		head, number, found := strings.Cut(line, marker)
+		var at int
+		if _, err := fmt.Sscan(number, &at); !found || err != nil || at >= len(d.texts) {
+			b.WriteString(Escape(line) + "\n")
+			continue
+		}
+		b.WriteString(Escape(head) + block(d.texts[at], len(head)-len(strings.TrimLeft(head, " "))+2) + "\n")
+	}
+	return b.String()
+}
+
+// block returns a text as it follows the key of a field.
+func block(text string, indent int) string {
+	if !strings.Contains(text, "\n") {
+		return Escape(text)
+	}
+	var b strings.Builder
+	b.WriteString("|")
+	if !strings.HasSuffix(text, "\n") {
+		b.WriteString("-")
+	}
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		b.WriteString("\n")
+		if line != "" {
+			b.WriteString(strings.Repeat(" ", indent) + Escape(line))
+		}
+	}
+	return b.String()
+}
+
+// prepare replaces the texts with several lines in a copy of a value.
+func (d *document) prepare(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		result := make(map[string]any, len(value))
+		for key, element := range value {
+			result[key] = d.prepare(element)
+		}
+		return result
+	case []any:
+		result := make([]any, len(value))
+		for i, element := range value {
+			result[i] = d.prepare(element)
+		}
+		return result
+	case masked:
+		return d.placeholder(string(value))
+	case string:
+		if strings.ContainsAny(value, "\n"+marker) {
+			return d.placeholder(value)
+		}
+	}
+	return value
 }

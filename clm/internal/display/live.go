@@ -4,11 +4,15 @@
 package display
 
 import (
+	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/utils/clock"
 )
 
@@ -98,4 +102,249 @@ func (l *live) schedule(now, due time.Time) {
 	}
 	l.due = due
 	l.timer = l.clock.AfterFunc(due.Sub(now), l.wake)
+}
+
+// view is what is drawn of a state.
+type view struct {
+	state         Progress
+	started, now  time.Time
+	width, height int
+	style         Style
+}
+
+// lines returns at most as many lines as the height allows, none wider than the width.
+func (v view) lines() []string {
+	lines := []string{v.header()}
+	if v.state.Message != "" {
+		lines = append(lines, "  "+v.style.Yellow(Clean(v.state.Message)))
+	}
+	waves := Merge(Waves(v.state.Objects))
+	room := v.height - len(lines) - len(waves)
+	chosen, more := v.choose(room)
+	shown := v.objects(chosen, room-len(chosen)-min(more, 1))
+	labels := 0
+	for _, w := range waves {
+		labels = max(labels, len(w.Label()))
+	}
+	for _, w := range waves {
+		lines = append(lines, "  "+Pad(w.Label(), labels)+"  "+w.Summarize(v.style))
+		for _, object := range w.Dependents {
+			lines = append(lines, shown[object.Object]...)
+		}
+	}
+	if more > 0 {
+		lines = append(lines, fmt.Sprintf("    … and %d more", more))
+	}
+	lines = lines[:max(0, min(len(lines), v.height))]
+	for i, line := range lines {
+		lines[i] = Truncate(line, v.width)
+	}
+	return lines
+}
+
+// header names the operation. A release with a long name is shortened before anything else is.
+func (v view) header() string {
+	age, phase := "  "+duration.HumanDuration(v.now.Sub(v.started)), ""
+	if v.state.Writing {
+		phase = ": applying"
+	} else if v.state.Phase != "" {
+		phase = ": " + Clean(v.state.Phase)
+	}
+	shown := v.state
+	others := Width(v.state.title()+phase+age) - Width(v.state.Release)
+	shown.Release = Elide(v.state.Release, max(v.width-others, minRelease))
+	return v.style.Bold(Clean(shown.title())) + phase + v.style.Faint(age)
+}
+
+// choose returns the objects in motion for which there is room: those that have failed, then those of earlier waves. It
+// also returns how many others there are.
+func (v view) choose(room int) (chosen []Dependent, more int) {
+	unready := problems(v.state.Objects)
+	if len(unready) > room {
+		room-- // for the line that says how many more there are
+	}
+	room = min(max(0, room), len(unready))
+	return unready[:room], len(unready) - room
+}
+
+const (
+	// reasonIndent is the indentation of reasons below their objects.
+	reasonIndent = 8
+	// maxReasonLines is the maximum number of lines of a reason below its object.
+	maxReasonLines = 3
+	// minRelease is the least width in which the name of the release is shown.
+	minRelease = 20
+	// minName is the least width in which the name of an object is shown.
+	minName = 10
+)
+
+// objects returns the lines of objects. Half of a line is left to state, age and reason, if names are long. Reasons get
+// more than one line as long as there are lines to spare.
+func (v view) objects(chosen []Dependent, spare int) map[Object][]string {
+	names := namesIn(v.state, max(v.width/2, minName))
+	table := NewTable(v.width, Column{}, Column{}, Column{Right: true})
+	for _, object := range chosen {
+		table.Add(Cell{Lead: "    " + mark(object, v.style) + " ", Text: Elide(Clean(names.Of(object)), max(v.width/2, minName))},
+			Cell{Text: object.Label()}, Cell{Text: Age(object.Since, v.now)})
+	}
+	lines, column := table.Lines(), 0
+	for _, line := range lines {
+		column = max(column, Width(line)+columnGap)
+	}
+	shown := make(map[Object][]string, len(chosen))
+	for i, object := range chosen {
+		whole := v.object(lines[i], column, Clean(strings.TrimLeft(because(object), ": ")), spare)
+		shown[object.Object] = whole
+		spare -= len(whole) - 1
+	}
+	return shown
+}
+
+// object returns the line of an object with the reason in a column. A reason that does not fit in it stands below it, in
+// at most as many lines as there are to spare.
+func (v view) object(line string, column int, reason string, spare int) []string {
+	if reason == "" {
+		return []string{line}
+	}
+	if spare <= 0 || Width(reason) <= v.width-column {
+		return []string{Pad(line, column) + Truncate(reason, v.width-column)}
+	}
+	below := Wrap(reason, max(v.width-reasonIndent, 1))
+	if room := min(spare, maxReasonLines); len(below) > room {
+		below = append(below[:room-1], strings.Join(below[room-1:], " "))
+	}
+	lines := []string{line}
+	for _, text := range below {
+		lines = append(lines, strings.Repeat(" ", reasonIndent)+text)
+	}
+	return lines
+}
+
+// Screen is the part of a terminal that shows a view. Between calls, the cursor is at the beginning of the line below
+// it. Screen does not change the mode of the terminal, not even the visibility of the cursor, so nothing has to be
+// restored when the process ends. It is not safe for concurrent use.
+type Screen struct {
+	out           io.Writer
+	lines         []string
+	columns, rows int
+}
+
+// NewScreen returns a screen without a view.
+func NewScreen(out io.Writer) *Screen {
+	if guarded, isGuard := out.(*guard); isGuard {
+		out = guarded.out
+	}
+	return &Screen{out: out}
+}
+
+// Show replaces the view in one write, and does not rewrite unchanged lines. Lines must be shorter than the width of
+// the terminal, and fewer than its rows. All that they can do to the terminal is to colour text.
+func (s *Screen) Show(lines []string, columns, rows int) {
+	var b strings.Builder
+	lines = slices.Clone(lines)
+	for i, line := range lines {
+		if safe := escape(line, colors); safe != line {
+			lines[i] = Truncate(safe, columns-1)
+		}
+	}
+	if columns != s.columns || rows != s.rows {
+		if len(s.lines) > 0 {
+			s.erase(&b, columns, rows)
+		}
+		s.columns, s.rows = columns, rows
+	}
+	first := 0
+	for first < min(len(lines), len(s.lines)) && lines[first] == s.lines[first] {
+		first++
+	}
+	if first == len(lines) && first == len(s.lines) {
+		return
+	}
+	b.WriteString(up(len(s.lines) - first))
+	for i := first; i < len(lines); i++ {
+		if i >= len(s.lines) || lines[i] != s.lines[i] {
+			b.WriteString(lines[i] + "\x1b[K")
+		}
+		b.WriteString("\r\n")
+	}
+	// Below is the rest of a longer view, or the ^C that the terminal itself writes at the cursor.
+	b.WriteString("\x1b[J")
+	s.lines = lines
+	_, _ = io.WriteString(s.out, b.String())
+}
+
+// Clear removes the view.
+func (s *Screen) Clear(columns, rows int) {
+	var b strings.Builder
+	s.erase(&b, columns, rows)
+	_, _ = io.WriteString(s.out, b.String())
+}
+
+// erase relies on terminals that become narrower to wrap lines. If a terminal has become lower, the lines that it has
+// scrolled out of sight stay there.
+func (s *Screen) erase(b *strings.Builder, columns, rows int) {
+	height := 0
+	for _, line := range s.lines {
+		height += max(1, (Width(line)+columns-1)/columns)
+	}
+	height = min(height, rows-1)
+	// Clear line by line, because some terminals keep in the scrollback what is cleared from their first line on.
+	b.WriteString(up(height) + strings.Repeat("\x1b[K\r\n", max(0, height)) + "\x1b[J" + up(height))
+	s.lines = nil
+}
+
+// up moves the cursor up by that many lines, to the beginning of the line.
+func up(lines int) string {
+	if lines <= 0 {
+		return "\r"
+	}
+	return fmt.Sprintf("\r\x1b[%dA", lines)
+}
+
+// history remembers what was said last.
+type history struct {
+	phase, message string
+	objects        map[Object]Dependent
+}
+
+// A change is an object as it was and as it is. An object that is seen for the first time was the zero value.
+type change struct {
+	before, after Dependent
+	isNew         bool
+}
+
+// advance returns what has changed since the last call. An object that is missing in the state is forgotten.
+func (h *history) advance(state Progress) (phase, message bool, changes []change) {
+	phase, message = state.Phase != h.phase, state.Message != h.message
+	h.phase, h.message = state.Phase, state.Message
+	if h.objects == nil {
+		h.objects = make(map[Object]Dependent, len(state.Objects))
+	}
+	for _, object := range state.Objects {
+		if before, known := h.objects[object.Object]; !known || !isSame(before, object) {
+			changes = append(changes, change{before: before, after: object, isNew: !known})
+			h.objects[object.Object] = object
+		}
+	}
+	if len(h.objects) > len(state.Objects) {
+		h.forget(state.Objects)
+	}
+	return phase, message, changes
+}
+
+// forget keeps nothing but these objects.
+func (h *history) forget(but []Dependent) {
+	left := make(map[Object]bool, len(but))
+	for _, object := range but {
+		left[object.Object] = true
+	}
+	maps.DeleteFunc(h.objects, func(object Object, _ Dependent) bool { return !left[object] })
+}
+
+// isSame compares what is said about an object.
+func isSame(a, b Dependent) bool { return isSameButMessage(a, b) && a.Message == b.Message }
+
+// isSameButMessage reports whether at most the reason for waiting has changed, not that there is one.
+func isSameButMessage(a, b Dependent) bool {
+	return a.Phase == b.Phase && a.Status == b.Status && a.State == b.State && a.Verb == b.Verb && a.Wave == b.Wave && (a.Message == "") == (b.Message == "")
 }

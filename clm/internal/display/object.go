@@ -8,13 +8,18 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -123,4 +128,326 @@ func Keys(mapper meta.RESTMapper, list []client.Object, namespace string) (map[K
 		keys[Key{GroupKind: object.GetObjectKind().GroupVersionKind().GroupKind(), Namespace: placed, Name: object.GetName()}] = true
 	}
 	return keys, nil
+}
+
+// StatusCompleted is the status of a dependent that has served its purpose and was removed. It has no live object.
+const StatusCompleted = status.Status("Completed")
+
+// StatusStolen is the status of a dependent that belongs to another owner, or to none.
+const StatusStolen = status.Status("NotOwned")
+
+// DigestTakenOver is the digest of completed items that the engine has not made: another tool has applied them, before
+// a release was adopted from it. To the engine they are completed, whatever their manifests are.
+const DigestTakenOver = "taken-over"
+
+// Node is an object in the cluster and what it owns: a dependent, or something below one, of which Wave, Phase, Verb,
+// State and Since are empty.
+type Node struct {
+	// Dependent has the verdict of the analyzer as its status, or NotFound, Unknown if the object may not be read,
+	// Completed, or NotOwned.
+	Dependent
+
+	// ApplyOrder is that of the inventory; zero for what is not recorded there.
+	ApplyOrder int `json:"applyOrder,omitempty"`
+	// Created is the time of creation; zero if the object is not there.
+	Created time.Time `json:"created,omitzero"`
+	// Missing is true if the object should be there and is not.
+	Missing bool `json:"missing,omitempty"`
+	// Why says what keeps the object from being ready, the most specific reason first.
+	Why []Reason `json:"why,omitempty"`
+	// Children are the objects that name this one as their owner, sorted by kind and name. ReplicaSets of earlier
+	// rollouts, which have no pods any more, are left out.
+	Children []*Node `json:"children,omitempty"`
+
+	// Item is the record of a dependent; nil for what is below one.
+	Item *reconciler.InventoryItem `json:"-"`
+	// Live is the object as it was read; nil if it was not.
+	Live *unstructured.Unstructured `json:"-"`
+}
+
+// IsReady reports whether there is nothing to be explained.
+func (n *Node) IsReady() bool {
+	return n.Status == status.CurrentStatus || n.Status == StatusCompleted
+}
+
+// Annotation returns an annotation of the live object; empty if there is none.
+func (n *Node) Annotation(key string) string {
+	if n.Live == nil {
+		return ""
+	}
+	return n.Live.GetAnnotations()[key]
+}
+
+// Walk visits the node and all below it.
+func (n *Node) Walk(visit func(node *Node)) {
+	visit(n)
+	for _, child := range n.Children {
+		child.Walk(visit)
+	}
+}
+
+// Source says where a reason was found.
+type Source string
+
+const (
+	// SourceContainer is the state of a container.
+	SourceContainer Source = "container"
+	// SourceLog is the last line that a container has written.
+	SourceLog Source = "log"
+	// SourceCondition is a condition of the object.
+	SourceCondition Source = "condition"
+	// SourceEvent is an event about the object.
+	SourceEvent Source = "event"
+	// SourceStatus is anything else that the object itself says.
+	SourceStatus Source = "status"
+)
+
+// Reason says why an object is not ready.
+type Reason struct {
+	Source Source `json:"source"`
+	// Text is one line without control characters.
+	Text string `json:"text"`
+	// Since is when it began; zero if that is not known.
+	Since time.Time `json:"since,omitzero"`
+	// Count is how often it happened; zero for what is a state.
+	Count int `json:"count,omitempty"`
+	// Vague is true if the text says no more than that the object is not ready.
+	Vague bool `json:"-"`
+}
+
+// Note says what is missing from a picture of the cluster because the user is not allowed to read it.
+type Note struct {
+	// Verb is that of the rule which is missing, for example "list".
+	Verb string `json:"verb"`
+	// Group is the API group of the resource; empty for the core group.
+	Group string `json:"group,omitempty"`
+	// Resource is the plural name, followed by the subresource if there is one: "pods/log".
+	Resource string `json:"resource"`
+	// Namespace is empty for cluster-scoped resources.
+	Namespace string `json:"namespace,omitempty"`
+}
+
+// String says it in plain words.
+func (n Note) String() string {
+	resource := n.Resource
+	if n.Group != "" {
+		resource += "." + n.Group
+	}
+	if n.Namespace == "" {
+		return fmt.Sprintf("not shown: you are not allowed to %s %s", n.Verb, resource)
+	}
+	return fmt.Sprintf("not shown: you are not allowed to %s %s in namespace %s", n.Verb, resource, n.Namespace)
+}
+
+// Dependent is one object of a release, and how it stands.
+type Dependent struct {
+	Object `json:"object"`
+
+	// Status as seen last; may be empty.
+	Status status.Status `json:"status"`
+	// Message explains the status: why the object is not ready, or is not gone. In an operation it is empty if the
+	// object is.
+	Message string `json:"message,omitempty"`
+	// Wave is the apply order, or the delete order if the release is being deleted.
+	Wave int `json:"-"`
+	// Phase as recorded; empty means that the object will be applied.
+	Phase reconciler.Phase `json:"-"`
+	// Verb is what the operation has done to the object; empty if nothing yet.
+	Verb reconciler.Verb `json:"-"`
+	// Deed is what people are told instead of the verb, in the words of the plan; empty if the verb says it.
+	Deed string `json:"-"`
+	// State is what all this means.
+	State State `json:"-"`
+	// Since is when phase, status and verb became what they are; zero if that is not known.
+	Since time.Time `json:"-"`
+}
+
+// Done says to people what the operation has done to the object; empty if nothing yet.
+func (d Dependent) Done() string { return cmp.Or(d.Deed, strings.ToLower(string(d.Verb))) }
+
+// State says how far a dependent is on its way.
+type State string
+
+const (
+	// StatePending means that its turn has not come.
+	StatePending State = "pending"
+	// StateUnready means that it is not ready yet, or not gone yet, or was lost, perhaps to another owner.
+	StateUnready State = "unready"
+	// StateFailed means that it will not become ready by itself.
+	StateFailed State = "failed"
+	// StateReady means that it is as it should be.
+	StateReady State = "ready"
+	// StateCompleted means that it has served its purpose and was removed.
+	StateCompleted State = "completed"
+	// StateStays means that it stays although the release, or its revision, does not want it any more.
+	StateStays State = "stays"
+	// StateGone means that it was not wanted any more, and is gone.
+	StateGone State = "gone"
+)
+
+// IsProblem reports whether a dependent is not ready, or not gone, although its turn has come.
+func (s State) IsProblem() bool { return s == StateUnready || s == StateFailed }
+
+// IsDone reports whether nothing is left to be done about a dependent.
+func (s State) IsDone() bool {
+	return s == StateReady || s == StateCompleted || s == StateStays || s == StateGone
+}
+
+// StateInOperation returns the state of a dependent from what an operation knows about it: its phase, verb and message.
+// An object has also failed if the engine says so.
+func StateInOperation(d Dependent, failed bool) State {
+	switch {
+	case failed:
+		return StateFailed
+	case d.Verb == reconciler.VerbDeleted:
+		return StateGone
+	case d.Verb == reconciler.VerbOrphaned:
+		return StateStays
+	}
+	switch d.Phase {
+	case reconciler.PhaseFailed:
+		return StateFailed
+	case reconciler.PhaseKept:
+		return StateStays
+	case reconciler.PhaseCompleted:
+		return StateCompleted
+	case reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseDeleting, reconciler.PhaseCompleting:
+		return StateUnready
+	case reconciler.PhaseReady:
+		if d.Message == "" {
+			return StateReady
+		}
+	case reconciler.PhaseScheduledForApplication, reconciler.PhaseScheduledForDeletion, reconciler.PhaseScheduledForCompletion, "":
+		if d.Message == "" {
+			return StatePending
+		}
+	}
+	return StateUnready
+}
+
+// Label is the one word for what happens to the dependent in an operation.
+func (d Dependent) Label() string {
+	switch {
+	case d.State == StateFailed:
+		return "failed"
+	case d.State == StateUnready && (d.Phase == "" || d.Phase == reconciler.PhaseReady || strings.HasPrefix(string(d.Phase), "Scheduled")):
+		return "waiting"
+	case d.State == StatePending:
+		return "pending"
+	case d.Verb == reconciler.VerbDeleted || d.Verb == reconciler.VerbOrphaned:
+		return strings.ToLower(string(d.Verb))
+	default:
+		return strings.ToLower(string(d.Phase))
+	}
+}
+
+// Names names the objects of one table or list. The zero value names them as messages do. It is not safe for concurrent
+// use.
+type Names struct {
+	namespace string
+	room      int
+	// groups are the API groups of each kind that is included; nil means full names.
+	groups map[string]map[string]bool
+}
+
+// NewNames returns the names for a terminal in which a name has that many cells. If there are none, there is no
+// terminal, and names are those of messages. Otherwise they are short: without the namespace if that is the given one,
+// and without the API group unless objects of the same kind and another group are included. Such a name still denotes
+// the object in arguments of clm. A name that is too long has a short kind, if there is one. It may still be longer
+// than the room.
+func NewNames(room int, namespace string) *Names {
+	if room <= 0 {
+		return &Names{}
+	}
+	return &Names{namespace: namespace, room: room, groups: map[string]map[string]bool{}}
+}
+
+// Include says that an object is in the table. All objects must be included before the first one is named.
+func (n *Names) Include(object types.ObjectKey) {
+	if n.groups == nil {
+		return
+	}
+	gk := object.GetObjectKind().GroupVersionKind().GroupKind()
+	if n.groups[gk.Kind] == nil {
+		n.groups[gk.Kind] = map[string]bool{}
+	}
+	n.groups[gk.Kind][gk.Group] = true
+}
+
+// Of names an object.
+func (n *Names) Of(object types.ObjectKey) string {
+	switch {
+	case n.groups == nil:
+		return Text(object)
+	case object.GetNamespace() == n.namespace:
+		return n.fit(object, "")
+	default:
+		return n.fit(object, object.GetNamespace())
+	}
+}
+
+// Below names an object that stands below its owner, and is in the same namespace.
+func (n *Names) Below(object types.ObjectKey) string {
+	if n.groups == nil {
+		return object.GetObjectKind().GroupVersionKind().Kind + " " + object.GetName()
+	}
+	return n.fit(object, "")
+}
+
+// shortKinds are common names of long kinds.
+var shortKinds = map[string]string{
+	"CustomResourceDefinition": "CRD", "HorizontalPodAutoscaler": "HPA", "PersistentVolumeClaim": "PVC", "PodDisruptionBudget": "PDB",
+}
+
+// fit names an object, with a short kind if the name is too long otherwise. The kind has its group only if another
+// group has a kind of that name.
+func (n *Names) fit(object types.ObjectKey, namespace string) string {
+	gk := object.GetObjectKind().GroupVersionKind().GroupKind()
+	kind, name := gk.Kind, " "+types.NameKeyToString(types.NameKeyFromNamespaceAndName(namespace, object.GetName()))
+	if len(n.groups[gk.Kind]) > 1 {
+		kind = gk.String()
+	}
+	if Width(kind+name) > n.room {
+		kind = cmp.Or(shortKinds[kind], kind)
+	}
+	return kind + name
+}
+
+// Count says how many there are of something whose plural ends with an s.
+func Count(count int, unit string) string {
+	if count == 1 {
+		return "1 " + unit
+	}
+	return fmt.Sprintf("%d %ss", count, unit)
+}
+
+// Age says how long ago something was, as kubectl does; empty for a time that is not known. Clocks differ, and a
+// deletion may be due in the future; it then has no age.
+func Age(since, now time.Time) string {
+	if since.IsZero() {
+		return ""
+	}
+	return duration.HumanDuration(max(now.Sub(since), 0))
+}
+
+// Kept names the items of objects that are kept although they are not declared any more; empty if there are none.
+func Kept(items []*reconciler.InventoryItem) string {
+	var kept []string
+	for _, item := range items {
+		if item.Phase == reconciler.PhaseKept {
+			kept = append(kept, Text(item))
+		}
+	}
+	return Enumerate(kept, maxKept)
+}
+
+// maxKept is how many of them are named.
+const maxKept = 10
+
+// Enumerate lists texts in one line, up to a limit, and counts the others.
+func Enumerate(texts []string, limit int) string {
+	if more := len(texts) - limit; more > 0 {
+		texts = append(texts[:limit:limit], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, ", ")
 }

@@ -11,12 +11,19 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/internal/judges"
+	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -227,4 +234,122 @@ func (s *survey) claimsOf(node *display.Node) []*unstructured.Unstructured {
 		}
 	}
 	return found
+}
+
+// Options say what to read.
+type Options struct {
+	// Client reads from the cluster. It must not answer from a cache. Required.
+	Client cluster.Client
+	// Items are the inventory of the release. Defaults to none.
+	Items []*reconciler.InventoryItem
+	// Judges compute the statuses, as in the engine. Defaults to an analyzer without annotations.
+	Judges *judges.Judges
+	// Definitions learn the types of the dependents before these are judged. Defaults to none.
+	Definitions *judges.Definitions
+	// Selector selects the dependents by their labels, so that no other objects have to be read. Dependents that have
+	// lost their labels are found nevertheless, by one request each. Defaults to everything.
+	Selector labels.Selector
+	// SkipReasons leaves Node.Why empty, and saves the requests for events and logs.
+	SkipReasons bool
+	// SkipLogs leaves out what containers wrote last.
+	SkipLogs bool
+	// MaxExplained is the number of dependents that get reasons; zero means all.
+	MaxExplained int
+}
+
+// complete returns the options with their defaults.
+func (o Options) complete() Options {
+	if o.Judges == nil {
+		o.Judges = judges.New("", status.NewAnalyzer("", status.Options{}))
+	}
+	if o.Selector == nil {
+		o.Selector = labels.Everything()
+	}
+	return o
+}
+
+// Report is the result of Tree.
+type Report struct {
+	// Nodes are the dependents, sorted by apply order, kind, namespace and name.
+	Nodes []*display.Node `json:"dependents"`
+	// Notes say what is missing because the user may not read it. They are sorted.
+	Notes []display.Note `json:"notes,omitempty"`
+	// Deadline is the time after which a status may change although no object does; zero if there is none.
+	Deadline time.Duration `json:"-"`
+}
+
+// objectOf returns the identity of an object that was read.
+func objectOf(live *unstructured.Unstructured) display.Object {
+	object := display.ObjectOf(live)
+	object.UID = live.GetUID()
+	return object
+}
+
+// resource is a type of objects, with its name in API paths and RBAC rules.
+type resource struct {
+	schema.GroupVersionKind
+	plural string
+}
+
+// The types that workloads consist of. ControllerRevisions and EndpointSlices have owners, too, but say nothing about
+// the state of these.
+var (
+	deployments  = resource{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, "deployments"}
+	statefulSets = resource{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, "statefulsets"}
+	daemonSets   = resource{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "DaemonSet"}, "daemonsets"}
+	replicaSets  = resource{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, "replicasets"}
+	cronJobs     = resource{schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"}, "cronjobs"}
+	jobs         = resource{schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}, "jobs"}
+	pods         = resource{schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, "pods"}
+	claims       = resource{schema.GroupVersionKind{Version: "v1", Kind: "PersistentVolumeClaim"}, "persistentvolumeclaims"}
+	events       = resource{schema.GroupVersionKind{Version: "v1", Kind: "Event"}, "events"}
+)
+
+// workloads are the types of which an operator may create objects for a custom resource.
+var workloads = []resource{deployments, statefulSets, daemonSets, replicaSets, cronJobs, jobs, pods, claims}
+
+// ownedTypes has the types of the objects that an object of a type may own, at any depth.
+var ownedTypes = map[schema.GroupKind][]resource{
+	deployments.GroupKind():  {replicaSets, pods, claims},
+	statefulSets.GroupKind(): {pods, claims},
+	daemonSets.GroupKind():   {pods, claims},
+	replicaSets.GroupKind():  {pods, claims},
+	cronJobs.GroupKind():     {jobs, pods, claims},
+	jobs.GroupKind():         {pods, claims},
+	pods.GroupKind():         {claims},
+
+	{Kind: "ReplicationController"}: {pods, claims},
+}
+
+// isCustom reports whether the type is not one of Kubernetes itself, so the types of the objects that it owns are
+// unknown.
+func isCustom(kind schema.GroupKind) bool {
+	aggregated := []string{"apiextensions.k8s.io", "apiregistration.k8s.io"}
+	return !clientgoscheme.Scheme.IsGroupRegistered(kind.Group) && !slices.Contains(aggregated, kind.Group)
+}
+
+// hasAllInStatus reports whether the status message of an object of the type has all reasons why it is not ready: it
+// owns nothing, and Kubernetes reports no events about it.
+func hasAllInStatus(kind schema.GroupKind) bool {
+	return kind == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+}
+
+// isJustMetadata reports whether metadata is enough to compute the status of objects of the type. Their content is
+// often large or secret.
+func isJustMetadata(kind schema.GroupKind) bool {
+	return kind.Group == "" && (kind.Kind == "Secret" || kind.Kind == "ConfigMap")
+}
+
+// maxRequests is the maximum number of concurrent requests.
+const maxRequests = 8
+
+// each calls a function for each element, up to maxRequests concurrently. The first error ends the context of the
+// calls, and is returned.
+func each[T any](ctx context.Context, elements []T, do func(ctx context.Context, element T) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxRequests)
+	for _, element := range elements {
+		group.Go(func() error { return do(ctx, element) })
+	}
+	return group.Wait()
 }

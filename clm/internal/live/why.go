@@ -4,17 +4,24 @@
 package live
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -178,4 +185,239 @@ func oneLine(text string) string {
 		return string(runes[:2*status.MaxMessageLength]) + "…"
 	}
 	return text
+}
+
+// maxEventReasons is the maximum number of event reasons that are shown for an object.
+const maxEventReasons = 3
+
+// eventReasons reads the events about an object and summarizes them.
+func (s *survey) eventReasons(ctx context.Context, node *display.Node) ([]display.Reason, error) {
+	selector := fields.Set{"involvedObject.uid": string(node.Object.UID)}
+	isClaim := node.Object.Key().GroupKind == claims.GroupKind()
+	if !isClaim {
+		// The reason that a claim waits is reported as Normal, so all events of claims are read.
+		selector["type"] = corev1.EventTypeWarning
+	}
+	namespace := cmp.Or(node.Object.Namespace, metav1.NamespaceDefault)
+	list, err := s.core.Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: selector.String()})
+	switch {
+	case apierrors.IsForbidden(err):
+		s.note(display.Note{Verb: "list", Resource: events.plural, Namespace: namespace})
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("listing the events of %s: %w", node.Object, err)
+	}
+	return sumUp(list.Items), nil
+}
+
+// sumUp combines events with the same reason: the message of the latest, the time of the earliest, and the total count.
+// The latest comes first.
+func sumUp(list []corev1.Event) []display.Reason {
+	found := make([]Event, 0, len(list))
+	for i := range list {
+		found = append(found, eventOf(&list[i]))
+	}
+	slices.SortStableFunc(found, func(a, b Event) int { return b.Time.Compare(a.Time) })
+	var reasons []display.Reason
+	position := map[string]int{}
+	for _, event := range found {
+		if restates(event) {
+			continue
+		}
+		at, seen := position[event.Reason]
+		if !seen {
+			if len(reasons) == maxEventReasons {
+				continue
+			}
+			at = len(reasons)
+			position[event.Reason] = at
+			reasons = append(reasons, display.Reason{Source: display.SourceEvent, Text: joined(event.Reason, event.Message), Since: event.First})
+		}
+		reasons[at].Count += event.Count
+		if event.First.Before(reasons[at].Since) {
+			reasons[at].Since = event.First
+		}
+	}
+	return reasons
+}
+
+// restates reports whether an event of a kubelet only repeats the state of the container, which says it better.
+func restates(event Event) bool {
+	return event.Reason == "BackOff" || event.Reason == "Failed" && strings.HasPrefix(event.Message, "Error: ")
+}
+
+// lastLine returns the last line in the log of a crashed container, if there is one.
+func (s *survey) lastLine(ctx context.Context, pod *corev1.Pod, f status.PodFinding) []display.Reason {
+	lines := int64(1)
+	raw, err := s.core.Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
+		Container: f.Crashed, Previous: f.Previous, TailLines: &lines, LimitBytes: new(int64(maxLastLine)),
+	}).DoRaw(ctx)
+	text := oneLine(string(raw))
+	switch {
+	case apierrors.IsForbidden(err):
+		s.note(display.Note{Verb: "get", Resource: podLogs, Namespace: pod.Namespace})
+		return nil
+	case err != nil:
+		// The node may be unreachable, and the log of an earlier run may be gone. The other reasons are shown
+		// nevertheless.
+		return []display.Reason{{Source: display.SourceLog, Text: joined("the log of container "+f.Crashed+" cannot be read", err.Error())}}
+	case text == "":
+		return nil
+	}
+	return []display.Reason{{Source: display.SourceLog, Text: fmt.Sprintf("last log line of container %s: %s", f.Crashed, text), Since: f.Since}}
+}
+
+const (
+	podLogs = "pods/log"
+	// maxLastLine limits the bytes of the last line of a log.
+	maxLastLine = 4096
+)
+
+func joined(text, more string) string {
+	if more = oneLine(more); more != "" {
+		text += ": " + more
+	}
+	return text
+}
+
+// Explainer finds out why objects are not ready while an operation waits for them. It makes no requests for objects
+// that are waited for less than a second, nor for CustomResourceDefinitions. It is safe for concurrent use.
+type Explainer struct {
+	options Options
+	tell    func(reasons map[display.Key]string)
+	stop    context.CancelFunc
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	awaited map[display.Key]awaited
+}
+
+// awaited is an object that is waited for.
+type awaited struct {
+	item  *reconciler.InventoryItem
+	since time.Time
+}
+
+const (
+	// explainAfter is how long an object is waited for before the reason is looked for: most are ready before.
+	explainAfter = time.Second
+	// explainPause is the least time between two looks. If a look takes longer, that is the least time.
+	explainPause = 3 * time.Second
+	// maxAwaited limits the number of objects that are looked at: they mostly wait for the same reason.
+	maxAwaited = 20
+)
+
+// NewExplainer starts an Explainer, which the caller closes. Options.Items is ignored. It calls tell with the reasons
+// of the objects that are waited for again and again, one call after the other. Errors of requests are not reported:
+// another look follows.
+func NewExplainer(options Options, tell func(reasons map[display.Key]string)) *Explainer {
+	ctx, stop := context.WithCancel(context.Background())
+	e := &Explainer{options: options, tell: tell, stop: stop, awaited: map[display.Key]awaited{}}
+	e.running.Go(func() { e.run(ctx) })
+	return e
+}
+
+// Close stops the requests, and returns when nothing is told any more.
+func (e *Explainer) Close() {
+	e.stop()
+	e.running.Wait()
+}
+
+// Await says what is waited for from now on. It does not block.
+func (e *Explainer) Await(items []*reconciler.InventoryItem) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	before := e.awaited
+	e.awaited = map[display.Key]awaited{}
+	for _, item := range items {
+		key := display.KeyOf(item)
+		if hasAllInStatus(key.GroupKind) {
+			continue
+		}
+		since := time.Now()
+		if was, known := before[key]; known {
+			since = was.since
+		}
+		e.awaited[key] = awaited{item: item, since: since}
+	}
+}
+
+// due returns the objects whose reasons are of interest, in order.
+func (e *Explainer) due() []*reconciler.InventoryItem {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var items []*reconciler.InventoryItem
+	for _, a := range e.awaited {
+		if time.Since(a.since) >= explainAfter {
+			items = append(items, a.item)
+		}
+	}
+	slices.SortFunc(items, func(a, b *reconciler.InventoryItem) int {
+		return strings.Compare(display.Text(a), display.Text(b))
+	})
+	return items[:min(len(items), maxAwaited)]
+}
+
+func (e *Explainer) run(ctx context.Context) {
+	for pause := explainAfter / 2; ; {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+		pause = explainAfter / 2
+		if items := e.due(); len(items) > 0 {
+			begun := time.Now()
+			e.look(ctx, items)
+			pause = max(explainPause, time.Since(begun))
+		}
+	}
+}
+
+// look tells the reasons if they can be read.
+func (e *Explainer) look(ctx context.Context, items []*reconciler.InventoryItem) {
+	options := e.options
+	options.Items, options.SkipLogs = items, true
+	report, err := Tree(ctx, options)
+	if err != nil {
+		return
+	}
+	reasons := map[display.Key]string{}
+	for _, node := range report.Nodes {
+		if reason := Reason(node); reason != "" {
+			reasons[display.KeyOf(node.Item)] = reason
+		}
+	}
+	if ctx.Err() == nil {
+		e.tell(reasons)
+	}
+}
+
+// Reason returns why an object is not ready, in the words of the lowest object that knows, which it names; empty if
+// there is no such object.
+func Reason(root *display.Node) string {
+	node, text := lowestReason(root, root)
+	if node == nil || node == root {
+		return text
+	}
+	return node.Object.Kind + " " + node.Object.Name + ": " + text
+}
+
+// lowestReason returns the lowest object that says more than that it is not ready, and what it says. The message of the
+// root has its finalizers already.
+func lowestReason(node, root *display.Node) (*display.Node, string) {
+	for _, child := range node.Children {
+		if child.IsReady() {
+			continue
+		}
+		if at, text := lowestReason(child, root); at != nil {
+			return at, text
+		}
+	}
+	for _, reason := range node.Why {
+		if !reason.Vague && (node != root || !strings.HasPrefix(reason.Text, isBeingDeleted)) {
+			return node, reason.Text
+		}
+	}
+	return nil, ""
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/clm/internal/views"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -216,4 +217,51 @@ func (p *Plan) apply(ctx context.Context, options Options, b *runner.Board) erro
 		return cmp.Or(o.CheckCanceled(), err)
 	}
 	return err
+}
+
+// acknowledge checks, before a revision is replaced, whether it has become ready after the process that applied it had
+// stopped waiting. If so, it counts as ready: the next revision is no installation, and a revert returns to this one.
+// That it was canceled before does not matter any more. The record says so as soon as the next revision is recorded.
+func acknowledge(ctx context.Context, c *runner.Connection, release *releases.Release) error {
+	if release.Current().State == releases.RevisionReady {
+		return nil
+	}
+	ready, err := becameReady(ctx, c, release)
+	if ready {
+		current := release.Current()
+		current.State, current.CanceledBy, release.State, release.Message = releases.RevisionReady, "", releases.StateReady, ""
+		current.Failure = ""
+	}
+	return err
+}
+
+// becameReady reports whether the current revision is recorded as ready, or has become so after the process that
+// applied it had stopped waiting.
+func becameReady(ctx context.Context, c *runner.Connection, release *releases.Release) (bool, error) {
+	if release.Current().State == releases.RevisionReady {
+		return true, nil
+	}
+	snapshot, err := views.Look(ctx, c, release.Namespace, release.Name, views.NoReasons)
+	if err != nil {
+		return false, err
+	}
+	return snapshot.Release != nil && snapshot.Release.SameRecord(release) && snapshot.BecameReady(), nil
+}
+
+// next says what to do after an operation that has ended with an error, including how to return to the last revision
+// that was ready; may be empty.
+func (p *Plan) next(limits runner.Limits, err error) string {
+	advice := limits.Next(err, p.Release)
+	if p.Operation != Apply && p.Operation != Rollback || limits.Instead != "" && advice == limits.Instead {
+		return advice
+	}
+	texts := []string{releases.Next(err, p.Release)}
+	switch ready := p.Release.LastReady(); {
+	case !releases.IsFailure(err):
+	case limits.Instead != "":
+		texts = append(texts, limits.Instead)
+	case ready != nil && p.NeverReady() && p.Revision.Target != ready.Number:
+		texts = append(texts, fmt.Sprintf("To return to revision %d: clm rollback %s %d -n %s", ready.Number, p.Release.Name, ready.Number, p.Release.Namespace))
+	}
+	return strings.TrimPrefix(strings.Join(texts, "\n"), "\n")
 }

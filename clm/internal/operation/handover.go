@@ -5,14 +5,20 @@ package operation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // HandoverRequest names objects of a release.
@@ -131,4 +137,110 @@ func sayWhyOrphaned(plan *Plan, orphaned []dependent) {
 			change.Reason = "as requested" + rest
 		}
 	}
+}
+
+// Lasting returns the policies to be recorded, from those that were given for an operation. The consent to take objects
+// from other owners is valid once: if the objects are moved afterwards, neither a rollback nor a repair takes them
+// again. Records of earlier versions have the policies as given.
+func Lasting(policies reconciler.Policies) reconciler.Policies {
+	if annotations.Kebab(string(policies.Adoption)) == types.AdoptionPolicyAlways {
+		policies.Adoption = types.AdoptionPolicyIfUnowned
+	}
+	return policies
+}
+
+// policiesOf returns the policies with which the revision of a plan is applied.
+func policiesOf(p *Plan) reconciler.Policies {
+	policies := Lasting(p.Revision.Policies)
+	if p.adoption != "" {
+		policies.Adoption = p.adoption
+	}
+	return policies
+}
+
+// SpareAdopted orphans, instead of deleting, the dependents that are not wanted and that existed before the release has
+// adopted them. It returns them as texts, sorted.
+func SpareAdopted(release *releases.Release, wanted map[display.Key]bool) []string {
+	var spared []string
+	for _, item := range release.Inventory {
+		if item.Adopted && !wanted[display.KeyOf(item)] {
+			spared = append(spared, Spare(item))
+		}
+	}
+	slices.Sort(spared)
+	return spared
+}
+
+// Spare sets the delete policy of a dependent to orphan, and returns its text.
+func Spare(item *reconciler.InventoryItem) string {
+	item.DeletePolicy = reconciler.DeletePolicyOrphan
+	return display.Text(item)
+}
+
+// ConfirmLast refuses to revert a plan if another process has changed the release since: its changes would be reverted
+// as well.
+func (p *Plan) ConfirmLast(release *releases.Release) error {
+	if p == nil || p.Release.SameRecord(release) {
+		return nil
+	}
+	return releases.Refused("another client has changed release %s since revision %d failed; nothing was reverted", release, p.Revision.Number)
+}
+
+// SparedText names the objects that stay; empty if there are none.
+func SparedText(spared []string) string {
+	if len(spared) == 0 {
+		return ""
+	}
+	return "These objects existed before the release, and were kept, with its changes: " + strings.Join(spared, ", ")
+}
+
+// confirmNew returns an error if a release without a record is not new: its record was lost, and with it which objects
+// are redundant, and which were applied once only. The error is a RefusedError, or one of which IsChanged is true if
+// there is a record by now. For a user who may not list Secrets, only the objects show that.
+func confirmNew(ctx context.Context, records *releases.Store, plan *Plan) error {
+	release := plan.Release
+	if release.Recorded() || release.Ancestor {
+		return nil
+	}
+	evidence := markedText(plan.Changes)
+	if evidence == "" {
+		parts, err := records.HasParts(ctx, release.Namespace, release.Name)
+		switch {
+		case apierrors.IsForbidden(err):
+			return nil
+		case err != nil:
+			return err
+		case !parts:
+			return nil
+		}
+		evidence = "there are parts of a record"
+	}
+	_, err := records.Get(ctx, release.Namespace, release.Name)
+	switch {
+	case err == nil:
+		return &releases.ChangedError{Release: release.String()}
+	case !errors.Is(err, releases.ErrNotFound):
+		return err
+	}
+	return releases.Refused("there is no record of release %[1]s, but %[2]s: the record was lost. To rebuild it: clm doctor %[3]s -n %[4]s --fix. "+
+		"Before that, remove the label %[5]s from objects that do not belong to the release, such as copies",
+		release, evidence, release.Name, release.Namespace, releases.Label)
+}
+
+// shownMarked bounds how many objects an error names.
+const shownMarked = 5
+
+// markedText names the objects that exist with the mark of a release but are not recorded; empty if there are none.
+// Since nothing is recorded of any object, the engine would adopt objects without the mark, and update those with it.
+func markedText(changes []reconciler.Change) string {
+	var marked []string
+	for _, change := range changes {
+		if change.Verb == reconciler.VerbUpdated && change.UID != "" {
+			marked = append(marked, change.Object.String())
+		}
+	}
+	if len(marked) == 0 {
+		return ""
+	}
+	return "its mark is on " + display.Enumerate(marked, shownMarked)
 }

@@ -4,13 +4,20 @@
 package operation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/sources"
@@ -275,5 +282,226 @@ func (p *Plan) request(save reconciler.Store) reconciler.ApplyRequest {
 		// What Helm has installed as this release has not existed before it.
 		RecordAdoptions: p.confirm == nil,
 		RerunFailed:     p.again,
+	}
+}
+
+// lacksNamespace reports whether a request has failed because the namespace does not exist.
+func lacksNamespace(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Kind == "namespaces"
+}
+
+// isMissing reports whether the namespace of a new release does not exist. Without permission to read it, the answer is
+// no.
+func isMissing(ctx context.Context, clnt client.Client, release *releases.Release) (bool, error) {
+	if release.Recorded() {
+		return false, nil
+	}
+	namespace := &metav1.PartialObjectMetadata{}
+	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	err := clnt.Get(ctx, client.ObjectKey{Name: release.Namespace}, namespace)
+	switch {
+	case apierrors.IsNotFound(err):
+		return true, nil
+	case err != nil && !apierrors.IsForbidden(err):
+		return false, fmt.Errorf("reading namespace %s: %w", release.Namespace, err)
+	default:
+		return false, nil
+	}
+}
+
+// errMissing is the RefusedError for a release whose namespace does not exist.
+func errMissing(namespace string) error {
+	return releases.Refused("namespace %s does not exist; to create it: --create-namespace", namespace)
+}
+
+// createNamespace creates the namespace of the release if that is wanted. Otherwise it returns a RefusedError.
+func createNamespace(ctx context.Context, p *Plan) error {
+	name := p.Release.Namespace
+	if !p.CreateNamespace {
+		return errMissing(name)
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if err := p.connection.Client().Create(ctx, namespace, client.FieldOwner(releases.ReconcilerName)); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("creating namespace %s: %w", name, err)
+	}
+	return nil
+}
+
+// Shown returns the changes of objects, and before them the missing namespaces that would be created although the
+// revision does not declare them.
+func (p *Plan) Shown() []reconciler.Change {
+	missing := slices.Clone(p.exact.Namespaces)
+	if p.namespaceMissing && !slices.Contains(missing, p.Release.Namespace) {
+		missing = append(missing, p.Release.Namespace)
+		slices.Sort(missing)
+	}
+	var changes []reconciler.Change
+	for _, name := range missing {
+		if change := creationOf(p, name); !declares(p.Changes, change.Object) {
+			changes = append(changes, change)
+		}
+	}
+	return append(changes, p.Changes...)
+}
+
+// creationOf returns the change of a missing namespace.
+func creationOf(p *Plan, name string) reconciler.Change {
+	change := reconciler.Change{Verb: reconciler.VerbCreated, Reason: "is needed by objects; will not be deleted with the release"}
+	change.Object.Version, change.Object.Kind, change.Object.Name = "v1", "Namespace", name
+	if p.namespaceMissing && name == p.Release.Namespace {
+		change.Reason = "is needed by the release; will not be deleted with it"
+		if !p.CreateNamespace {
+			change.Reason, change.Refusal = "", "does not exist; to create it: --create-namespace"
+		}
+	}
+	return change
+}
+
+// declares reports whether an object is among changes.
+func declares(changes []reconciler.Change, object types.ObjectKey) bool {
+	return slices.ContainsFunc(changes, func(change reconciler.Change) bool { return types.IDOf(change.Object) == types.IDOf(object) })
+}
+
+// dependent is an object that a release renders, or has recorded.
+type dependent struct {
+	display.Object
+	// rendered is where the object stands in the manifest of the current revision; negative if it does not.
+	rendered int
+	// item is the record of the object; nil if there is none.
+	item *reconciler.InventoryItem
+}
+
+// dependentsOf returns the objects that are, or are to be, dependents of the release as it is; sorted.
+func dependentsOf(mapper meta.RESTMapper, plan *Plan) ([]dependent, error) {
+	found := map[display.Key]*dependent{}
+	for _, item := range plan.Release.Inventory {
+		found[display.KeyOf(item)] = &dependent{Object: display.ObjectOf(item), rendered: -1, item: item}
+	}
+	for i, object := range plan.Content.Manifest {
+		if !plan.Applies(object) {
+			continue
+		}
+		namespace, err := display.Namespace(mapper, object, plan.Release.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		placed := display.ObjectOf(object)
+		placed.Namespace = namespace
+		if known := found[placed.Key()]; known != nil {
+			known.rendered, known.Object = i, placed
+			continue
+		}
+		found[placed.Key()] = &dependent{Object: placed, rendered: i}
+	}
+	list := make([]dependent, 0, len(found))
+	for _, p := range found {
+		list = append(list, *p)
+	}
+	slices.SortFunc(list, func(a, b dependent) int { return cmp.Compare(a.String(), b.String()) })
+	return list, nil
+}
+
+// find returns where an object is in a list; negative if it is not.
+func findHeld(list []dependent, object types.ObjectKey) int {
+	return slices.IndexFunc(list, func(p dependent) bool { return display.KeyOf(p) == display.KeyOf(object) })
+}
+
+// leaveOut makes the revision of a plan one that does not have the objects. If it has none of them, it stays as it is.
+func leaveOut(plan *Plan, list []dependent, description string) error {
+	out := map[int]bool{}
+	for _, object := range list {
+		if object.rendered >= 0 {
+			out[object.rendered] = true
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	content := plan.Content
+	content.Manifest = nil
+	for i, object := range plan.Content.Manifest {
+		if !out[i] {
+			content.Manifest = append(content.Manifest, object)
+		}
+	}
+	return plan.Derive(content, description)
+}
+
+// forget takes objects out of the inventory of a release that lets go of them. When that is recorded, they belong to
+// others.
+func forget(release *releases.Release, list []dependent) {
+	release.Inventory = slices.DeleteFunc(release.Inventory, func(item *reconciler.InventoryItem) bool { return findHeld(list, item) >= 0 })
+}
+
+// shownObjects bounds how many objects a description names.
+const shownObjects = 10
+
+// objectTexts lists objects for people, not more than a few.
+func objectTexts(list []dependent) string {
+	texts := make([]string, len(list))
+	for i, object := range list {
+		texts[i] = object.String()
+	}
+	return display.Enumerate(texts, shownObjects)
+}
+
+// DriftState says what will happen to an object that differs from its revision.
+type DriftState string
+
+const (
+	// DriftHealable means that the object was changed or deleted, and that it can be corrected or restored.
+	DriftHealable DriftState = "Correctable"
+	// DriftLeftAlone means that the object was changed or deleted, and that its drift policy says to leave it alone.
+	DriftLeftAlone DriftState = "LeftAlone"
+	// DriftRefused means that the object cannot be corrected, because it has another owner, or the server would reject
+	// it.
+	DriftRefused DriftState = "Refused"
+	// DriftPending means that the object has not drifted: the revision was not applied completely.
+	DriftPending DriftState = "Pending"
+)
+
+// Drift is one object that differs from its revision.
+type Drift struct {
+	reconciler.Change
+
+	State DriftState
+}
+
+// Drift returns the objects that differ from the revision, in the order of the changes. It is meant for plans made by
+// PlanCurrent.
+func (p *Plan) Drift() []Drift {
+	recorded := make(map[display.Key]*reconciler.InventoryItem, len(p.Release.Inventory))
+	for _, item := range p.Release.Inventory {
+		recorded[display.KeyOf(item)] = item
+	}
+	var drift []Drift
+	for _, change := range p.Changes {
+		if state := driftState(change, recorded[display.KeyOf(change.Object)]); state != "" {
+			drift = append(drift, Drift{Change: change, State: state})
+		}
+	}
+	return drift
+}
+
+func driftState(change reconciler.Change, item *reconciler.InventoryItem) DriftState {
+	written := item != nil && item.LastAppliedAt != nil
+	switch {
+	case IsOver(change):
+		return ""
+	case change.Refusal != "":
+		return DriftRefused
+	case change.Verb.IsCorrection(), change.Verb == reconciler.VerbAdopted && written:
+		return DriftHealable
+	case change.Verb != "":
+		return DriftPending
+	case change.Reason != "" && written && item.Phase != reconciler.PhaseFailed && item.Phase != reconciler.PhaseKept:
+		return DriftLeftAlone
+	default:
+		return ""
 	}
 }

@@ -6,6 +6,7 @@ package operation
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -197,4 +198,85 @@ func leftBehind(inventory []*reconciler.InventoryItem, namespace string, object 
 		return isDone(item) && item.Group == gvk.Group && item.Kind == gvk.Kind && item.Name == object.GetName() &&
 			(item.Namespace == "" || item.Namespace == cmp.Or(object.GetNamespace(), namespace))
 	})
+}
+
+// PlanCurrent plans to apply the current revision again from its record, without its sources. With compare, the plan
+// also says how dependents differ whose drift is left alone. The caller closes the plan.
+func PlanCurrent(ctx context.Context, c *runner.Connection, namespace, name string, compare bool) (*Plan, error) {
+	plan, err := Current(ctx, c, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	plan.Operation = Heal
+	return plan, plan.Compare(ctx, compare)
+}
+
+// Current starts a plan from the record of the current revision; Compare completes it. The error is a RefusedError if
+// there is no such revision.
+func Current(ctx context.Context, c *runner.Connection, namespace, name string) (*Plan, error) {
+	release, err := c.Release(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	current := release.Current()
+	switch {
+	case release.State == releases.StateDeleting:
+		return nil, releases.BeingDeleted(release)
+	case release.Ancestor:
+		return nil, releases.Refused("release %s was created by an earlier version of clm, which did not record what it applied; to record it: clm apply %s SOURCE... -n %s",
+			release, name, namespace)
+	case current == nil:
+		return nil, releases.Refused("release %s has no revisions; to create one: clm apply %s SOURCE... -n %s", release, name, namespace)
+	}
+	content, err := c.Records().Content(ctx, release, current.Number)
+	if err != nil {
+		return nil, err
+	}
+	return &Plan{connection: c, Release: release, Revision: *current, Content: content}, nil
+}
+
+// Derive makes the revision of a plan a new one, whose manifest differs from the current one by objects that are moved
+// or orphaned, or by fields that are left to others.
+func (p *Plan) Derive(content releases.Content, description string) error {
+	current := p.Revision
+	p.New, p.Content = true, content
+	p.Revision.Number, p.Revision.Basis = current.Number+1, cmp.Or(current.Basis, current.Number)
+	p.Revision.Description, p.Revision.Objects = description, len(content.Manifest)
+	p.Revision.Created, p.Revision.Target = time.Time{}, 0
+	var err error
+	p.Revision.Inputs, err = inputs(content, p.Revision)
+	return err
+}
+
+// prune forgets the revisions that are not to be kept.
+func (o Options) prune(release *releases.Release) {
+	if o.HistoryMax > 0 {
+		release.Prune(o.HistoryMax)
+	}
+	if o.HistoryMaxBytes > 0 {
+		release.PruneBytes(o.HistoryMaxBytes)
+	}
+}
+
+// makeRoom calls add, which records a further revision. Usually revisions are forgotten when the operation ends, so
+// that its failure to begin loses none. If the index has no room for a further one, they are forgotten in the same
+// write. Then a rollback can be continued only without the number of a revision that was forgotten.
+func (o Options) makeRoom(release *releases.Release, add func(release *releases.Release) error) error {
+	err := add(release)
+	if !errors.Is(err, releases.ErrFull) {
+		return err
+	}
+	fewer := release.Clone()
+	if o.HistoryMax > 0 {
+		o.HistoryMax = max(o.HistoryMax-1, 1)
+	}
+	o.prune(fewer)
+	if len(fewer.Revisions) == len(release.Revisions) {
+		return err
+	}
+	if err := add(fewer); err != nil {
+		return err
+	}
+	*release = *fewer
+	return nil
 }

@@ -6,7 +6,14 @@ package releases
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
+
+	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/internal/apiserver"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/sync"
 )
 
 // ErrNotFound says that there is no release of that name. The error that wraps it names the release.
@@ -56,3 +63,306 @@ func (e *LostLockError) Error() string {
 
 // Unwrap returns the reason.
 func (e *LostLockError) Unwrap() error { return e.Reason }
+
+// NotReadyError says that an operation has written all that it could, and ended before all objects were ready (or
+// gone).
+type NotReadyError struct {
+	// Timeout is the one that was reached; zero if the operation ended for another reason.
+	Timeout time.Duration
+	// Failed are the objects that will not become ready unless a user intervenes.
+	Failed []reconciler.Notice
+	// Waits are the objects that are not ready.
+	Waits []reconciler.Notice
+	// Cause is the error of the last call of the engine, such as that of a webhook that cannot be called; nil if it had
+	// none.
+	Cause error
+}
+
+// Error names all objects that are not ready.
+func (e *NotReadyError) Error() string {
+	notices := e.Waits
+	if e.Timeout == 0 {
+		notices = e.Failed
+	}
+	if len(notices) == 0 {
+		return e.reason()
+	}
+	return e.reason() + ": " + noticeTexts(notices)
+}
+
+// short returns a duration without zeros at its end, such as 5m.
+func short(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+func (e *NotReadyError) reason() string {
+	text := "failed"
+	if e.Timeout > 0 {
+		text = "timed out after " + short(e.Timeout)
+	}
+	if e.Cause != nil {
+		// Errors about several objects are joined by line breaks.
+		text += "; the last attempt ended with: " + strings.ReplaceAll(e.Cause.Error(), "\n", "; ")
+	}
+	return text
+}
+
+// RefusedError says that an operation was not begun, or was ended, because the user has to decide.
+type RefusedError struct {
+	// Reason says why, and what to do.
+	Reason string
+}
+
+// Error returns the reason.
+func (e *RefusedError) Error() string { return e.Reason }
+
+// Refused returns a RefusedError.
+func Refused(format string, args ...any) error {
+	return &RefusedError{Reason: fmt.Sprintf(format, args...)}
+}
+
+// BeingDeleted returns the RefusedError for any other operation on a release whose deletion has begun.
+func BeingDeleted(release *Release) error {
+	return Refused("release %s is being deleted; to continue: clm delete %s -n %s", release, release.Name, release.Namespace)
+}
+
+// ChangedError says that another process has changed a release after the plan was made, so that another plan is needed.
+type ChangedError struct {
+	// Release by namespace and name.
+	Release string
+}
+
+// Error names the release.
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("release %s was changed by another client after the plan was created", e.Release)
+}
+
+// errChanged is what errors.Is finds in a ChangedError, also if that is the reason of an error of the engine, which is
+// not unwrapped.
+var errChanged = errors.New("changed")
+
+// Is reports whether the target is that of IsChanged.
+func (e *ChangedError) Is(err error) bool { return err == errChanged }
+
+// IsChanged reports whether an operation was refused because another process has changed the release after the plan was
+// made, and another plan is to be made.
+func IsChanged(err error) bool { return errors.Is(err, errChanged) }
+
+// StageError says that an operation did not get past one of its stages. It replaces the advice for its cause.
+type StageError struct {
+	// Stage is the name of the stage, such as "pre-delete hooks".
+	Stage string
+	// Advice says how to continue.
+	Advice string
+	// Cause is why the stage has failed.
+	Cause error
+}
+
+// Error names the stage and the cause.
+func (e *StageError) Error() string { return e.Stage + ": " + e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *StageError) Unwrap() error { return e.Cause }
+
+// InterruptedError says that an operation was ended by its caller, or canceled by a newer operation on the release.
+type InterruptedError struct {
+	// CanceledBy is the newer operation and its process, such as "apply of jane@laptop/4711"; empty if the caller has
+	// ended the operation.
+	CanceledBy string
+	// Untouched means that this operation has not changed the release. It may have created its namespace.
+	Untouched bool
+	// Waits are the objects that are not ready.
+	Waits []reconciler.Notice
+}
+
+// Error names the newer operation, if there is one, and the objects that are not ready.
+func (e *InterruptedError) Error() string {
+	if len(e.Waits) == 0 {
+		return e.reason()
+	}
+	return e.reason() + "; not ready: " + noticeTexts(e.Waits)
+}
+
+func (e *InterruptedError) reason() string {
+	if e.CanceledBy == "" {
+		return "interrupted"
+	}
+	return "canceled by a newer " + e.CanceledBy
+}
+
+// next says what to do after the operation; isAlone means that there is no other error.
+func (e *InterruptedError) next(isAlone bool) string {
+	switch {
+	case e.CanceledBy == "" && !isAlone:
+		return "To continue, run the same command again."
+	case e.CanceledBy == "":
+		return "Nothing is lost: to continue, run the same command again."
+	case e.Untouched:
+		return "The release was not changed. The newer operation was started later; running the same command again would undo what that does."
+	case !isAlone:
+		return "Running the same command again would undo what the newer operation does."
+	}
+	return "What was done so far is recorded, and the newer operation continues from there. Running the same command again would undo what that does."
+}
+
+// shownNotices bounds how many objects an error names.
+const shownNotices = 10
+
+func noticeTexts(notices []reconciler.Notice) string {
+	texts := make([]string, len(notices))
+	for i, notice := range notices {
+		texts[i] = display.Text(notice.Object) + " (" + notice.Message + ")"
+	}
+	return display.Enumerate(texts, shownNotices)
+}
+
+// IsFinal reports whether it is useless to retry after an error of the engine, or of the record, or because the user
+// has to decide.
+func IsFinal(err error) bool {
+	var refused *RefusedError
+	return sync.IsFinal(err) || errors.Is(err, ErrOutdated) || errors.As(err, &refused)
+}
+
+// IsFailure reports whether an operation has ended because of the objects that it applied: they were rejected, have
+// failed, or did not become ready in time.
+func IsFailure(err error) bool {
+	var notReady *NotReadyError
+	var rejected *reconciler.RefusedError
+	return errors.As(err, &notReady) || errors.As(err, &rejected) || apiserver.IsRejected(err)
+}
+
+// Summary is the text of an error that is shown beside a list of the objects that are not ready. It has the text of
+// each error that was joined.
+func Summary(err error) string {
+	var notReady *NotReadyError
+	var interrupted *InterruptedError
+	var staged *StageError
+	joined := joinedErrors(err)
+	switch {
+	case len(joined) > 0:
+		texts := make([]string, len(joined))
+		for i, part := range joined {
+			texts[i] = Summary(part)
+		}
+		return strings.Join(texts, "; ")
+	case errors.As(err, &staged):
+		return staged.Stage + ": " + Summary(staged.Cause)
+	case errors.As(err, &notReady):
+		return notReady.reason()
+	case errors.As(err, &interrupted):
+		return interrupted.reason()
+	default:
+		// Errors about several objects are joined by line breaks.
+		return strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
+}
+
+// joinedErrors returns the errors that errors.Join has joined; none if it has not made the error.
+func joinedErrors(err error) []error {
+	several, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return nil
+	}
+	if joined := errors.Join(several.Unwrap()...); joined == nil || joined.Error() != err.Error() {
+		return nil
+	}
+	return several.Unwrap()
+}
+
+// AdviceForeign says what to do about the objects of other owners for which a release was refused. If all of them
+// belong to the Helm release of the same name, that release is to be adopted.
+func AdviceForeign(release *Release, problems []string) string {
+	helms := fmt.Sprintf(" belongs to Helm release %s/%s,", release.Namespace, release.Name)
+	if len(problems) > 0 && !slices.ContainsFunc(problems, func(problem string) bool { return !strings.Contains(problem, helms) }) {
+		return fmt.Sprintf("clm adopt %s --from-helm -n %s adopts the Helm release", release.Name, release.Namespace)
+	}
+	return "'--adopt always' adopts an object even if it has another owner; clm move moves an object from one release to another"
+}
+
+// maxGrouped is how many objects with the same problem are named.
+const maxGrouped = 3
+
+// Grouped joins problems that are the same for several objects: "ConfigMap a, ConfigMap b and 2 more: already exists".
+func Grouped(problems []string) []string {
+	objects := map[string][]string{}
+	var texts, grouped []string
+	for _, problem := range problems {
+		object, text, _ := strings.Cut(problem, ": ")
+		if objects[text] == nil {
+			texts = append(texts, text)
+		}
+		objects[text] = append(objects[text], object)
+	}
+	for _, text := range texts {
+		named := objects[text]
+		if text == "" {
+			grouped = append(grouped, named...)
+			continue
+		}
+		names := strings.Join(named[:min(len(named), maxGrouped)], ", ")
+		if more := len(named) - maxGrouped; more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		grouped = append(grouped, names+": "+text)
+	}
+	return grouped
+}
+
+// Next says what to do after an operation on a release that has ended with an error; may be empty.
+func Next(err error, release *Release) string {
+	var notReady *NotReadyError
+	var interrupted *InterruptedError
+	var staged *StageError
+	var stale *reconciler.StaleError
+	var rejected *reconciler.RefusedError
+	var lost *LostLockError
+	switch {
+	case errors.As(err, &lost):
+		return "Another process now holds the lock and is changing the release. When it has finished, run the same command again."
+	case errors.As(err, &staged) && !errors.As(err, &interrupted):
+		return staged.Advice
+	case errors.As(err, &notReady) && notReady.Cause != nil:
+		return "When the problem is fixed, run the same command again."
+	case errors.As(err, &notReady) && notReady.Timeout > 0:
+		return "To keep waiting, run the same command again with a longer --timeout."
+	case errors.As(err, &notReady):
+		return fmt.Sprintf("Failed objects will not become ready on their own. To see why they failed: clm status %s -n %s", release.Name, release.Namespace)
+	case errors.As(err, &interrupted):
+		return interrupted.next(len(joinedErrors(err)) < 2)
+	case errors.As(err, &rejected) && rejected.Foreign:
+		return "To adopt objects of other owners: " + AdviceForeign(release, rejected.Problems) + "."
+	case errors.As(err, &stale):
+		return "To see what would be done now, create a new plan with clm plan."
+	default:
+		return ""
+	}
+}
+
+// Messages returns the messages of notices by object.
+func Messages(notices []reconciler.Notice) map[display.Key]string {
+	texts := make(map[display.Key]string, len(notices))
+	for _, notice := range notices {
+		texts[display.KeyOf(notice.Object)] = notice.Message
+	}
+	return texts
+}
+
+// Continuation returns the command that continues an operation on a release which no process completes; empty if the
+// release needs none.
+func Continuation(release *Release) string {
+	switch release.State {
+	case StateApplying:
+		return fmt.Sprintf("clm apply %s SOURCE... -n %s", release.Name, release.Namespace)
+	case StateDeleting:
+		return fmt.Sprintf("clm delete %s -n %s", release.Name, release.Namespace)
+	case StateReady, StateFailed:
+	}
+	return ""
+}

@@ -4,20 +4,30 @@
 package releases
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/manifest"
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 const (
@@ -235,4 +245,162 @@ func indexOf(release *Release) index {
 		next.Revisions = append(next.Revisions, indexRevision{Revision: revision, Chunks: known.Chunks, Bytes: known.Bytes})
 	}
 	return next
+}
+
+// encodeInventory returns the form in which an inventory is to be recorded, and the contents of the chunks that this
+// form refers to. It is the one in which it is recorded so far, if that says the same and its chunks are known to be
+// intact.
+func (o *Options) encodeInventory(store *chunks.Store, inventory []*reconciler.InventoryItem, before *chunks.List, known chunks.Handles) (*chunks.List, [][]byte, error) {
+	if len(inventory) == 0 {
+		return nil, nil, nil
+	}
+	items, err := chunks.EncodeInventory(inventory)
+	if err != nil {
+		return nil, nil, err
+	}
+	slices.SortFunc(items, func(a, b chunks.Item) int { return cmp.Compare(a.Key, b.Key) })
+	count := 0
+	if before != nil {
+		isMissing := func(name string) bool { return known[name].UID == "" }
+		if before.Holds(items, o.chunkSize) && !slices.ContainsFunc(before.Chunks, isMissing) {
+			return before, nil, nil
+		}
+		count = len(before.Chunks)
+	}
+	// More than that is not even tried.
+	const ratio = 32
+	if chunks.Size(items) <= o.packedLimit*ratio {
+		if list, err := chunks.PackItems(items); err == nil && len(list.Packed) <= o.packedLimit {
+			return &list, nil, nil
+		}
+	}
+	list, contents := store.SpreadItems(items, count, o.chunkSize)
+	return &list, contents, nil
+}
+
+// readInventory returns a recorded inventory, and which of its chunks are intact. What is wrong with it is a text.
+func readInventory(ctx context.Context, store *chunks.Store, list *chunks.List) (items []*reconciler.InventoryItem, intact chunks.Handles, damage string, err error) {
+	if list == nil {
+		return nil, nil, "", nil
+	}
+	found, err := store.Load(ctx, *list)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if items = chunks.DecodeInventory(&found, *list); len(found.Damage) > 0 {
+		return nil, found.Intact, strings.Join(found.Damage, "; "), nil
+	}
+	slices.SortFunc(items, func(a, b *reconciler.InventoryItem) int { return types.IDOf(a).Compare(types.IDOf(b)) })
+	return items, found.Intact, "", nil
+}
+
+// maxContentValues is how many JSON values a content may have: one for each 16 bytes of the largest one. Another client
+// may have written it.
+const maxContentValues = 4 << 20
+
+// Content reads the stored content of a revision. The error is a DamagedError if the content cannot be read because the
+// record is damaged, or because another process has removed the revision since the release was read.
+func (s *Store) Content(ctx context.Context, release *Release, number int64) (Content, error) {
+	names := release.stored.index.chunksOf(number)
+	if len(names) == 0 {
+		return Content{}, fmt.Errorf("revision %d of release %s: its content is no longer available; available revisions: %s", number, release, release.stored.index.keptNumbers())
+	}
+	found, err := s.chunks(release.Namespace, release.Name).Read(ctx, names)
+	if err != nil {
+		return Content{}, fmt.Errorf("reading revision %d of release %s: %w", number, release, err)
+	}
+	damage := strings.Join(found.Damage, "; ")
+	if damage == "" {
+		content, err := decodeContent(bytes.Join(found.Contents, nil))
+		if err == nil {
+			return content, nil
+		}
+		damage = texts.Truncate(err.Error(), maxDamage)
+	}
+	return Content{}, &DamagedError{Release: release.String(), Part: fmt.Sprintf("revision %d", number), Damage: damage, Revision: number}
+}
+
+// chunksOf returns the names of the chunks with the content of a revision; none if the content is not stored.
+func (i *index) chunksOf(number int64) []string {
+	for _, revision := range i.Revisions {
+		if revision.Number == number {
+			return revision.Chunks
+		}
+	}
+	return nil
+}
+
+// keptNumbers lists the revisions whose contents are stored.
+func (i *index) keptNumbers() string {
+	var texts []string
+	for _, revision := range i.Revisions {
+		if len(revision.Chunks) > 0 {
+			texts = append(texts, fmt.Sprint(revision.Number))
+		}
+	}
+	return cmp.Or(strings.Join(texts, ", "), "none")
+}
+
+// encodeContent returns the JSON form of a content, the same for the same content.
+func encodeContent(content Content) ([]byte, error) {
+	objects := make([]map[string]any, len(content.Manifest))
+	for i, object := range content.Manifest {
+		objects[i] = object.Object
+	}
+	return json.Marshal(map[string]any{"values": content.Values, "manifest": objects, "notes": content.Notes})
+}
+
+// decodeContent returns the content of a JSON form. An error means that the content is damaged.
+func decodeContent(raw []byte) (Content, error) {
+	var stored struct {
+		Values   map[string]any   `json:"values"`
+		Manifest []map[string]any `json:"manifest"`
+		Notes    string           `json:"notes"`
+	}
+	err := manifest.CheckJSON(maxContentValues, raw)
+	if err == nil {
+		// It keeps integers from becoming floating-point numbers.
+		err = utiljson.Unmarshal(raw, &stored)
+	}
+	if err != nil {
+		return Content{}, fmt.Errorf("decoding it: %w", err)
+	}
+	content := Content{Values: stored.Values, Notes: stored.Notes}
+	for i, object := range stored.Manifest {
+		if kind, _ := object["kind"].(string); kind == "" {
+			return Content{}, fmt.Errorf("decoding object %d: it has no kind", i)
+		}
+		content.Manifest = append(content.Manifest, &unstructured.Unstructured{Object: object})
+	}
+	return content, nil
+}
+
+// Reserved says why a release, which has this namespace and name, must not have a rendered object as one of its
+// dependents, hooks or tests, because releases are recorded or locked by such objects; empty if it may. What an object
+// is that already exists, only the API server knows: then the engine refuses it.
+func Reserved(namespace, name string, object *unstructured.Unstructured) string {
+	kind := object.GroupVersionKind().GroupKind()
+	at := cmp.Or(object.GetNamespace(), namespace)
+	switch kind {
+	case schema.GroupKind{Kind: "Secret"}:
+		secretType, _, _ := unstructured.NestedString(object.Object, "type")
+		switch {
+		case secretType == string(SecretType):
+			return fmt.Sprintf("type: %s is that of records of releases", secretType)
+		case at == namespace && object.GetName() == prefix+name:
+			return fmt.Sprintf("metadata.name: %s is that of the record of the release", object.GetName())
+		}
+	case schema.GroupKind{Group: coordinationv1.GroupName, Kind: "Lease"}:
+		if strings.HasPrefix(object.GetName(), prefix) {
+			return fmt.Sprintf("metadata.name: Leases whose names begin with %q are locks of releases", prefix)
+		}
+	case schema.GroupKind{Kind: "ConfigMap"}:
+		if strings.HasPrefix(object.GetName(), ancestorPrefix) {
+			return fmt.Sprintf("metadata.name: ConfigMaps whose names begin with %q are records of releases of an earlier version of clm", ancestorPrefix)
+		}
+	}
+	if key := observe.RecordLabel(object.GetLabels()); key != "" {
+		return fmt.Sprintf("metadata.labels: %s marks parts of records of dependents", key)
+	}
+	return ""
 }

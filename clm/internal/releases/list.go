@@ -12,14 +12,19 @@ import (
 	"slices"
 	"strings"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/pager"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/types"
@@ -179,4 +184,36 @@ func eachListed[O runtime.Object](ctx context.Context, reader client.Reader, new
 		}
 		return nil
 	})
+}
+
+// Watch calls a function once when the record of a release is watched, whether there is one or not, and then whenever
+// it was created, written or removed, until the context ends, which is no error. The function must not block.
+func (s *Store) Watch(ctx context.Context, namespace, name string, changed func()) error {
+	if err := ValidateName(name); err != nil {
+		return err
+	}
+	objects, err := metadata.NewForConfigAndClient(metadata.ConfigFor(s.options.Client.Config()), s.options.Client.HttpClient())
+	if err != nil {
+		return fmt.Errorf("setting up a watch: %w", err)
+	}
+	secrets := objects.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(namespace)
+	named := apiserver.ListSelection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, prefix+name).String()}
+	err = apiserver.Watch(ctx, apiserver.ListWatch(secrets, named), func(apiserver.Change) error { changed(); return nil })
+	if err != nil {
+		return fmt.Errorf("watching Secret %s/%s: %w", namespace, prefix+name, err)
+	}
+	return nil
+}
+
+// Rights are what whoever changes a release has to be allowed in its namespace for the sake of the record and the lock.
+// Chunks cannot be named: their names depend on their content. Nor can what is created be. Of the ancestor's record it
+// is just found out that there is none.
+func Rights(name string) []rbacv1.PolicyRule {
+	lock := []string{prefix + name}
+	return []rbacv1.PolicyRule{
+		{APIGroups: []string{corev1.GroupName}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "create", "patch", "delete"}},
+		{APIGroups: []string{corev1.GroupName}, Resources: []string{"configmaps"}, ResourceNames: []string{ancestorPrefix + name}, Verbs: []string{"get"}},
+		{APIGroups: []string{coordinationv1.GroupName}, Resources: []string{"leases"}, Verbs: []string{"create"}},
+		{APIGroups: []string{coordinationv1.GroupName}, Resources: []string{"leases"}, ResourceNames: lock, Verbs: []string{"get", "update", "delete"}},
+	}
 }

@@ -4,22 +4,32 @@
 package sources
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"net/http"
+	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/helm"
+	"github.com/component-operator/runtime/internal/manifest"
+	"github.com/component-operator/runtime/internal/rights"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/manifests"
@@ -279,4 +289,103 @@ func withWholeNumbers(value any) any {
 		}
 	}
 	return value
+}
+
+// DefaultKubernetesVersion is the Kubernetes version of the client libraries.
+const DefaultKubernetesVersion = "v1.37.0"
+
+// Offline returns the discovery information of a cluster of the given version that serves the given API versions in
+// addition to those of Kubernetes. The version may lack the "v" and the patch number, and defaults to
+// DefaultKubernetesVersion; suffixes are ignored. API versions have the form group/version or group/version/Kind.
+func Offline(kubernetesVersion string, apiVersions []string) (*cluster.Discovery, error) {
+	if kubernetesVersion == "" {
+		kubernetesVersion = DefaultKubernetesVersion
+	}
+	parsed, err := utilversion.ParseGeneric(kubernetesVersion)
+	if err != nil {
+		return nil, fmt.Errorf("invalid Kubernetes version %q; must be a version such as 1.36 or v1.36.3", kubernetesVersion)
+	}
+	result := &cluster.Discovery{}
+	if result.Version, err = rights.Version(fmt.Sprintf("v%d.%d.%d", parsed.Major(), parsed.Minor(), parsed.Patch())); err != nil {
+		return nil, fmt.Errorf("reading the version of Kubernetes: %w", err)
+	}
+	kinds, err := rights.Kinds(apiVersions)
+	if err != nil {
+		return nil, err
+	}
+	result.Resources, _ = rights.Resources(kinds)
+	for _, list := range result.Resources {
+		result.GroupVersions = append(result.GroupVersions, list.GroupVersion)
+	}
+	if result.Digest, err = manifest.Digest(result); err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// noCluster returns a client for a cluster without types, so that lookups find nothing.
+func noCluster() (cluster.Client, error) {
+	config := &rest.Config{}
+	clnt, err := client.New(config, client.Options{HTTPClient: &http.Client{Transport: unreachable{}}, Mapper: meta.NewDefaultRESTMapper(nil)})
+	if err != nil {
+		return nil, fmt.Errorf("preparing to work without a cluster: %w", err)
+	}
+	return cluster.NewClient(clnt, nil, nil, config, &http.Client{Transport: unreachable{}}), nil
+}
+
+// unreachable is a transport without a network.
+type unreachable struct{}
+
+func (unreachable) RoundTrip(request *http.Request) (*http.Response, error) {
+	return nil, fmt.Errorf("there is no cluster to read %s from", request.URL.Path)
+}
+
+// postRenderer runs a command that changes the rendered objects of a chart.
+type postRenderer func(rendered *bytes.Buffer) (*bytes.Buffer, error)
+
+// Run implements helm.PostRenderer.
+func (p postRenderer) Run(rendered *bytes.Buffer) (*bytes.Buffer, error) { return p(rendered) }
+
+// killDelay is how long a command that was killed may keep its output open by processes that it has started.
+const killDelay = 5 * time.Second
+
+// newPostRenderer returns a post-renderer for a command and its arguments, which is killed when the context ends. It
+// runs in the working folder, with the environment of this process. It fails if there is no such command.
+func newPostRenderer(ctx context.Context, command []string) (postRenderer, error) {
+	path, err := exec.LookPath(command[0])
+	if err != nil {
+		return nil, fmt.Errorf("post-renderer: %w", err)
+	}
+	return func(rendered *bytes.Buffer) (*bytes.Buffer, error) {
+		isEmpty := rendered.Len() == 0
+		process := exec.CommandContext(ctx, path, command[1:]...)
+		process.WaitDelay = killDelay
+		var stdout, stderr bytes.Buffer
+		process.Stdin, process.Stdout, process.Stderr = rendered, &stdout, &stderr
+		err := process.Run()
+		said := strings.TrimSpace(stderr.String())
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil && said != "":
+			return nil, fmt.Errorf("running %s: %w: %s", path, err, said)
+		case err != nil:
+			return nil, fmt.Errorf("running %s: %w", path, err)
+		case !isEmpty && !hasContent(stdout.String()):
+			// A command that has lost its input would otherwise delete the whole release.
+			return nil, errors.New(strings.TrimSuffix(fmt.Sprintf("%s has written nothing to standard output, where it has to write all objects: %s", path, said), ": "))
+		default:
+			return &stdout, nil
+		}
+	}, nil
+}
+
+// hasContent reports whether a stream of YAML documents has more than separators and comments.
+func hasContent(text string) bool {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") && line != "---" {
+			return true
+		}
+	}
+	return false
 }

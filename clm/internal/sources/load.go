@@ -6,8 +6,10 @@ package sources
 import (
 	"bytes"
 	"context"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,11 +17,15 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/json"
 
+	"github.com/component-operator/runtime/internal/concurrent"
 	internalhelm "github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/helm/remote"
 	internalkustomize "github.com/component-operator/runtime/internal/kustomize"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/manifests/helm"
 	"github.com/component-operator/runtime/pkg/manifests/kustomize"
@@ -271,4 +277,185 @@ func (c constant) Generate(ctx context.Context, _ string, _ string, _ types.Unst
 		objects[i] = object.DeepCopy()
 	}
 	return objects, ctx.Err()
+}
+
+// input reads files, and standard input at most once.
+type input struct {
+	stdin io.Reader
+	// used reports whether standard input was read.
+	used bool
+}
+
+// file reads a file, or standard input. It does not wait for the writer of a pipe after the context has ended.
+func (i *input) file(ctx context.Context, name string) ([]byte, error) {
+	if name != stdinReference {
+		return await(ctx, func() ([]byte, error) {
+			opened, err := os.Open(name)
+			if err != nil {
+				return nil, err
+			}
+			defer func() { _ = opened.Close() }()
+			return readAll(opened)
+		})
+	}
+	switch {
+	case i.stdin == nil:
+		return nil, errors.New("there is no standard input")
+	case i.used:
+		return nil, errors.New("standard input can be read only once; use a file for the other")
+	}
+	i.used = true
+	return await(ctx, func() ([]byte, error) { return readAll(i.stdin) })
+}
+
+// maxFile is the limit for a file, in bytes: what remote references may load, too.
+const maxFile = 64 << 20
+
+// readAll fails if there is too much to read.
+func readAll(from io.Reader) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(from, maxFile+1))
+	if len(content) > maxFile {
+		return nil, fmt.Errorf("it is larger than %d MiB", maxFile>>20)
+	}
+	return content, err
+}
+
+// await returns the result of a function, or the error of the context if that ends first.
+func await(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
+	type outcome struct {
+		content []byte
+		err     error
+	}
+	outcomes := make(chan outcome, 1)
+	go func() {
+		content, err := read()
+		outcomes <- outcome{content, err}
+	}()
+	select {
+	case o := <-outcomes:
+		return o.content, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// loadValues merges values as Helm does.
+func loadValues(ctx context.Context, input *input, options Options) (map[string]any, error) {
+	return internalhelm.MergeValues(internalhelm.ValuesInput{
+		Files:     options.ValuesFiles,
+		Set:       options.Set,
+		SetString: options.SetString,
+		SetFile:   options.SetFile,
+		Read: func(name string) ([]byte, error) {
+			if strings.Contains(name, "://") {
+				return nil, fmt.Errorf("values must be in a local file; %s is not one", name)
+			}
+			return input.file(ctx, name)
+		},
+	})
+}
+
+// byteOrderMark may be at the beginning of files from Windows.
+const byteOrderMark = "\ufeff"
+
+// part is a document of a file.
+type part struct {
+	content []byte
+	line    int // number of its first line, from 1
+}
+
+// parseManifests parses YAML documents concurrently; each document may instead consist of several JSON values.
+func parseManifests(content []byte) ([]*unstructured.Unstructured, error) {
+	if err := manifest.CheckSize(content); err != nil {
+		return nil, err
+	}
+	split, err := splitManifests(bytes.TrimPrefix(content, []byte(byteOrderMark)))
+	if err != nil {
+		return nil, err
+	}
+	parsed, failures := make([][]*unstructured.Unstructured, len(split)), make([]error, len(split))
+	concurrent.Do(len(split), func(i int) { parsed[i], failures[i] = parseDocument(split[i]) })
+	var objects []*unstructured.Unstructured
+	for i := range split {
+		if failures[i] != nil {
+			return nil, fmt.Errorf("document %d: %w", i+1, failures[i])
+		}
+		objects = append(objects, parsed[i]...)
+	}
+	return objects, nil
+}
+
+// splitManifests returns the documents.
+func splitManifests(content []byte) ([]part, error) {
+	var split []part
+	begin, offset, number, first := 0, 0, 0, 1
+	for line := range bytes.Lines(content) {
+		number++
+		if rest, ok := bytes.CutPrefix(line, []byte("---")); ok {
+			if rest = bytes.TrimSpace(rest); len(rest) > 0 && rest[0] != '#' {
+				return nil, fmt.Errorf("line %d: --- separates objects; only a comment may follow it on the same line", number)
+			}
+			if begin < offset {
+				split = append(split, part{content: content[begin:offset], line: first})
+			}
+			begin, first = offset+len(line), number+1
+		}
+		offset += len(line)
+	}
+	return append(split, part{content: content[begin:], line: first}), nil
+}
+
+// parseDocument parses a YAML document, or JSON values.
+func parseDocument(document part) ([]*unstructured.Unstructured, error) {
+	if yaml.IsJSONBuffer(document.content) {
+		if values, ok, err := decodeJSON(document.content); ok {
+			return objectsOf(err, values...)
+		}
+	}
+	value, err := manifest.DecodeUnique(document.content)
+	var second *manifest.SecondValueError
+	var equal *manifest.EqualKeysError
+	above := document.line - 1
+	switch {
+	case errors.As(err, &second):
+		return nil, &manifest.SecondValueError{Line: above + second.Line}
+	case errors.As(err, &equal):
+		return nil, &manifest.EqualKeysError{Key: equal.Key, Line: above + equal.Line, First: above + equal.First}
+	case err != nil:
+		return nil, err
+	}
+	return objectsOf(nil, value)
+}
+
+// decodeJSON returns all values of a text that consists of JSON only. It fails if a field occurs twice in an object.
+func decodeJSON(text []byte) (values []any, ok bool, err error) {
+	for decoder := stdjson.NewDecoder(bytes.NewReader(text)); ; {
+		var raw stdjson.RawMessage
+		if end := decoder.Decode(&raw); end != nil {
+			return values, errors.Is(end, io.EOF), err
+		}
+		var value any
+		duplicates, malformed := json.UnmarshalStrict(raw, &value, json.DisallowDuplicateFields)
+		if malformed != nil {
+			return nil, false, nil
+		}
+		err = errors.Join(err, errors.Join(duplicates...))
+		values = append(values, value)
+	}
+}
+
+// objectsOf returns the values, or their items, as objects.
+func objectsOf(err error, values ...any) ([]*unstructured.Unstructured, error) {
+	if err != nil {
+		return nil, err
+	}
+	var objects []*unstructured.Unstructured
+	for _, value := range values {
+		found, err := manifest.Objects(value, nil)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, found...)
+	}
+	return objects, nil
 }

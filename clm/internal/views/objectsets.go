@@ -5,18 +5,26 @@ package views
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/component"
@@ -205,4 +213,179 @@ func (f *ObjectSets) Tree(ctx context.Context, c cluster.Client, set v1alpha1.Se
 		}
 	}
 	return report, nil
+}
+
+// kind is what can be looked at.
+type kind struct {
+	name, plural string
+	short        string
+	namespaced   bool
+	// sets is the kind of the sets of a deployment; empty for sets.
+	sets string
+}
+
+// kinds are all kinds. Those of a cluster come last.
+var kinds = []kind{
+	{name: "ObjectDeployment", plural: "objectdeployments", short: "odeploy", namespaced: true, sets: "ObjectSet"},
+	{name: "ObjectSet", plural: "objectsets", short: "oset", namespaced: true},
+	{name: "ClusterObjectDeployment", plural: "clusterobjectdeployments", short: "codeploy", sets: "ClusterObjectSet"},
+	{name: "ClusterObjectSet", plural: "clusterobjectsets", short: "coset"},
+}
+
+// ObjectTarget names a set or a deployment.
+type ObjectTarget struct {
+	kind kind
+	// Namespace is empty for what is cluster-scoped.
+	Namespace, Name string
+}
+
+// ParseObjectTarget reads TYPE/NAME. The type is a kind, its plural, or its short name, in any case, and may have the group
+// after a dot.
+func ParseObjectTarget(text, namespace string) (ObjectTarget, error) {
+	typeName, name, ok := strings.Cut(text, "/")
+	typeName = strings.TrimSuffix(typeName, "."+v1alpha1.GroupVersion.Group)
+	var allowed []string
+	for _, k := range kinds {
+		if ok && name != "" && slices.ContainsFunc([]string{k.name, k.plural, k.short}, func(known string) bool { return strings.EqualFold(known, typeName) }) {
+			target := ObjectTarget{kind: k, Name: name}
+			if k.namespaced {
+				target.Namespace = namespace
+			}
+			return target, nil
+		}
+		allowed = append(allowed, strings.ToLower(k.name)+" ("+k.short+")")
+	}
+	return ObjectTarget{}, fmt.Errorf("%q is not TYPE/NAME; types are: %s", text, strings.Join(allowed, ", "))
+}
+
+// IsDeployment reports whether it is a deployment.
+func (t ObjectTarget) IsDeployment() bool { return t.kind.sets != "" }
+
+// String returns the kind, the namespace if there is one, and the name.
+func (t ObjectTarget) String() string {
+	if t.Namespace == "" {
+		return t.kind.name + " " + t.Name
+	}
+	return t.kind.name + " " + t.Namespace + "/" + t.Name
+}
+
+func kindOf(name string) kind {
+	return kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })]
+}
+
+func (k kind) newDeployment() v1alpha1.Deployment {
+	if k.namespaced {
+		return &v1alpha1.ObjectDeployment{}
+	}
+	return &v1alpha1.ClusterObjectDeployment{}
+}
+
+func (k kind) newSet() v1alpha1.Set {
+	if k.namespaced {
+		return &v1alpha1.ObjectSet{}
+	}
+	return &v1alpha1.ClusterObjectSet{}
+}
+
+// RollBack asks the operator to roll a deployment back to a revision; 0 is the latest one before the current one that
+// has succeeded. It returns the name of that set, and whether the operator has something to do: not if the template is
+// that of the set already. It refuses what the operator would refuse or leave for later.
+func (f *ObjectSets) RollBack(ctx context.Context, c cluster.Client, revision int64) (name string, asked bool, err error) {
+	target, err := f.rollbackTarget(revision)
+	if err != nil {
+		return "", false, err
+	}
+	if f.Deployment.GetDeploymentSpec().RollbackTo == nil && f.Deployment.Makes(target) {
+		return target.GetName(), false, nil
+	}
+	patch := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{"rollbackTo":{"revision":%d}}}`, f.Deployment.GetUID(), revision)
+	raw := f.Target.kind.unstructured()
+	raw.SetNamespace(f.Target.Namespace)
+	raw.SetName(f.Target.Name)
+	if err := c.Patch(ctx, raw, client.RawPatch(apitypes.MergePatchType, []byte(patch)), client.FieldOwner("clm")); err != nil {
+		return "", false, fmt.Errorf("rolling back %s: %w", f.Target, err)
+	}
+	return target.GetName(), true, nil
+}
+
+// rollbackTarget returns the set to roll back to.
+func (f *ObjectSets) rollbackTarget(revision int64) (v1alpha1.Set, error) {
+	if f.Deployment == nil {
+		return nil, fmt.Errorf("%s is a set; only deployments can be rolled back", f.Target)
+	}
+	if f.Deployment.GetDeletionTimestamp() != nil {
+		return nil, &releases.RefusedError{Reason: fmt.Sprintf("%s is being deleted", f.Target)}
+	}
+	if f.Deployment.GetDeploymentSpec().Paused {
+		return nil, &releases.RefusedError{Reason: fmt.Sprintf("%s is paused; set spec.paused to false first", f.Target)}
+	}
+	set, err := objectset.RollbackTarget(f.Deployment, f.Sets, revision)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Target, err)
+	}
+	return set, nil
+}
+
+// AwaitRollBack waits until a rollback is complete, and calls a function with what the deployment says, whenever that
+// changes. The error says why it has failed, or is the cause of the context.
+func (f *ObjectSets) AwaitRollBack(ctx context.Context, c cluster.Client, progress func(said string)) error {
+	objects, err := dynamic.NewForConfigAndClient(c.Config(), c.HttpClient())
+	if err != nil {
+		return fmt.Errorf("setting up a watch: %w", err)
+	}
+	resource := objects.Resource(v1alpha1.GroupVersion.WithResource(f.Target.kind.plural)).Namespace(f.Target.Namespace)
+	selection := apiserver.ListSelection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, f.Target.Name).String()}
+	last, errOver := "", errors.New("over")
+	err = apiserver.Watch(ctx, apiserver.ListWatch(resource, selection), func(change apiserver.Change) error {
+		if change.Deleted || len(change.Objects) == 0 {
+			return fmt.Errorf("%s was deleted", f.Target)
+		}
+		raw, ok := change.Objects[0].(*unstructured.Unstructured)
+		if !ok {
+			return fmt.Errorf("unexpected object %T", change.Objects[0])
+		}
+		deployment, err := typed(raw, f.Target.kind.newDeployment())
+		if err != nil {
+			return err
+		}
+		said, done, err := rollBackProgress(deployment)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", f.Target, err)
+		case said == "" && last == "":
+			said = "Waiting: for the operator to act on spec.rollbackTo"
+		}
+		if said != "" && said != last {
+			last = said
+			progress(said)
+		}
+		if done {
+			return errOver
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, errOver):
+		return nil
+	case err == nil:
+		return context.Cause(ctx)
+	default:
+		return err
+	}
+}
+
+// rollBackProgress returns what a deployment says about a rollback, and whether it is complete; nothing if the operator
+// has not seen it yet. The error says why it does not go on.
+func rollBackProgress(deployment v1alpha1.Deployment) (said string, done bool, err error) {
+	status := deployment.GetDeploymentStatus()
+	condition := meta.FindStatusCondition(status.Conditions, v1alpha1.DeploymentProgressing)
+	isRequested := deployment.GetDeploymentSpec().RollbackTo != nil
+	if condition == nil || status.ObservedGeneration != deployment.GetGeneration() || isRequested && condition.Reason != v1alpha1.ReasonRollbackRefused {
+		return "", false, nil
+	}
+	said = condition.Reason + ": " + condition.Message
+	if meta.IsStatusConditionTrue(status.Conditions, v1alpha1.DeploymentStalled) {
+		return "", false, errors.New(said)
+	}
+	return said, meta.IsStatusConditionTrue(status.Conditions, v1alpha1.DeploymentReady), nil
 }

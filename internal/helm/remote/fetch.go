@@ -10,11 +10,19 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"path"
+	"slices"
+	"strings"
 
+	"github.com/Masterminds/semver/v3"
+	"go.yaml.in/yaml/v2"
+	"helm.sh/helm/v3/pkg/registry"
 	"helm.sh/helm/v3/pkg/repo"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/component-operator/runtime/internal/manifest"
 )
 
 // Options say how to fetch. The zero value works for everything that is public.
@@ -142,5 +150,188 @@ func refused(host string, status int, err error) error {
 		return fmt.Errorf("%w; user name and password are missing or wrong: set them or, for a registry, run \"helm registry login %s\"", err, host)
 	default:
 		return err
+	}
+}
+
+// index is the part of a repository's index.yaml that is used.
+type index struct {
+	Entries map[string][]*entry `yaml:"entries"`
+}
+
+// entry is one version of a chart.
+type entry struct {
+	Version string   `yaml:"version"`
+	URLs    []string `yaml:"urls"`
+}
+
+// fromRepository fetches a chart by the index of a repository.
+func (f *fetcher) fromRepository(ctx context.Context, reference Reference) (File, error) {
+	file, err := f.get(ctx, reference.url.JoinPath("index.yaml"))
+	if err != nil {
+		return File{}, fmt.Errorf("fetching the index of the repository: %w", err)
+	}
+	var content index
+	if err := manifest.CheckSize(file.Content); err != nil {
+		return File{}, fmt.Errorf("parsing the index of the repository: %w", err)
+	}
+	if err := yaml.Unmarshal(file.Content, &content); err != nil {
+		return File{}, fmt.Errorf("parsing the index of the repository: %w", err)
+	}
+	found, err := content.find(reference.chart, reference.version)
+	if err != nil {
+		return File{}, err
+	}
+	// Relative URLs are relative to the repository, not to its index.
+	base := *reference.url
+	base.Path = strings.TrimSuffix(base.Path, "/") + "/"
+	target, err := base.Parse(found.URLs[0])
+	if err != nil {
+		return File{}, fmt.Errorf("version %s of chart %s has the invalid URL %q", found.Version, reference.chart, found.URLs[0])
+	}
+	if target.Scheme == schemeOCI {
+		return f.fromIndexedRegistry(target, found.Version)
+	}
+	if f.options.originOf(target) == f.options.origin && target.RawQuery == "" {
+		// A token in the query of the repository's URL is meant for all its files.
+		target.RawQuery = base.RawQuery
+	}
+	fetched, err := f.get(ctx, target)
+	if err != nil {
+		return File{}, fmt.Errorf("fetching version %s of chart %s: %w", found.Version, reference.chart, err)
+	}
+	fetched.version = found.Version
+	if f.options.provenance {
+		target.Path += ".prov"
+		signature, err := f.get(ctx, target)
+		if err != nil {
+			return File{}, fmt.Errorf("fetching the signature of version %s of chart %s: %w", found.Version, reference.chart, err)
+		}
+		fetched.provenance = signature.Content
+	}
+	return fetched, nil
+}
+
+// fromIndexedRegistry fetches a chart that is listed in a repository and stored in a registry.
+func (f *fetcher) fromIndexedRegistry(target *url.URL, version string) (File, error) {
+	reference, err := Parse(target.String())
+	if err != nil {
+		return File{}, fmt.Errorf("version %s has the invalid URL %s: %w", version, target, err)
+	}
+	reference.version = version
+	return f.pull(reference)
+}
+
+// find returns the newest matching version of the chart, which has at least one URL.
+func (i index) find(chart, wanted string) (*entry, error) {
+	if len(i.Entries) == 0 {
+		return nil, errors.New("there are no charts in the index of the repository")
+	}
+	usable := map[string]*entry{}
+	var versions []*semver.Version
+	for _, candidate := range i.Entries[chart] {
+		if candidate == nil || len(candidate.URLs) == 0 || usable[candidate.Version] != nil {
+			continue
+		}
+		if version, err := semver.NewVersion(candidate.Version); err == nil {
+			usable[candidate.Version] = candidate
+			versions = append(versions, version)
+		}
+	}
+	if len(versions) == 0 {
+		return nil, fmt.Errorf("there is no chart %q in the index of the repository", chart)
+	}
+	slices.SortStableFunc(versions, func(a, b *semver.Version) int { return b.Compare(a) })
+	names := make([]string, len(versions))
+	for i, version := range versions {
+		names[i] = version.Original()
+	}
+	found, err := choose(names, wanted)
+	if err != nil {
+		return nil, fmt.Errorf("chart %q: %w", chart, err)
+	}
+	return usable[found], nil
+}
+
+// registryConfigVariable is the environment variable with the path of Helm's registry credentials.
+const registryConfigVariable = "HELM_REGISTRY_CONFIG"
+
+// pull fetches a chart from a registry.
+func (f *fetcher) pull(reference Reference) (File, error) {
+	host := reference.url.Host
+	client, err := f.registryClient(reference.url)
+	if err != nil {
+		return File{}, fmt.Errorf("reading credentials for registries: %w", err)
+	}
+	name := host + reference.url.Path
+	if reference.suffix == "" {
+		tag, err := findTag(client, name, reference.version)
+		if err != nil {
+			return File{}, refused(host, 0, err)
+		}
+		reference.suffix = ":" + tag
+	}
+	pulled, err := client.Pull(name+reference.suffix, registry.PullOptWithChart(true), registry.PullOptWithProv(f.options.provenance))
+	if err != nil {
+		return File{}, refused(host, 0, fmt.Errorf("pulling %s%s: %w", name, reference.suffix, err))
+	}
+	meta := pulled.Chart.Meta
+	file := File{Name: fmt.Sprintf("%s-%s.tgz", meta.Name, meta.Version), Content: pulled.Chart.Data, version: meta.Version}
+	if f.options.provenance {
+		file.provenance = pulled.Prov.Data
+	}
+	return file, nil
+}
+
+func (f *fetcher) registryClient(own *url.URL) (*registry.Client, error) {
+	options := []registry.ClientOption{
+		registry.ClientOptHTTPClient(f.client),
+		registry.ClientOptEnableCache(true),
+		registry.ClientOptCredentialsFile(os.Getenv(registryConfigVariable)),
+	}
+	if username, password := f.credentials(own); username != "" || password != "" {
+		options = append(options, registry.ClientOptBasicAuth(username, password))
+	}
+	if f.options.PlainHTTP {
+		options = append(options, registry.ClientOptPlainHTTP())
+	}
+	return registry.NewClient(options...)
+}
+
+// findTag returns the tag of a version. It lists the tags only if there is a choice.
+func findTag(client *registry.Client, name, version string) (string, error) {
+	if _, err := semver.StrictNewVersion(strings.TrimPrefix(version, "v")); err == nil {
+		return version, nil
+	}
+	tags, err := client.Tags(name)
+	if err != nil {
+		return "", fmt.Errorf("listing the tags of %s: %w", name, err)
+	}
+	return choose(tags, version)
+}
+
+// choose returns the newest matching version.
+func choose(versions []string, wanted string) (string, error) {
+	found, err := registry.GetTagMatchingVersionOrConstraint(versions, wanted)
+	if err != nil {
+		if wanted == "" {
+			return "", fmt.Errorf("all versions are pre-releases; specify one of %s", some(versions))
+		}
+		return "", fmt.Errorf("there is no version %s; available versions: %s", wanted, some(versions))
+	}
+	return found, nil
+}
+
+// maxNamed is how many versions messages list.
+const maxNamed = 10
+
+// some returns the first versions, which are the newest.
+func some(versions []string) string {
+	switch {
+	case len(versions) == 0:
+		return "none"
+	case len(versions) > maxNamed:
+		return strings.Join(versions[:maxNamed], ", ") + fmt.Sprintf(" and %d more", len(versions)-maxNamed)
+	default:
+		return strings.Join(versions, ", ")
 	}
 }

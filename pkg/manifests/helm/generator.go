@@ -1,9 +1,78 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package helm makes Helm charts usable as generators.
+//
+// Helm's own SDK renders the chart, so it renders as it does with Helm: subcharts with conditions, tags,
+// aliases and imported values, library charts, .helmignore, values schemas and all template functions.
+// The parameters of the component are the values of the release. Templates see whole numbers among them as integers,
+// as with --set; whole numbers from values files, including the chart's own, are floats.
+//
+// A chart may render to 16 MiB of text. Helm's engine only limits how often a template includes itself; it
+// cannot be interrupted, and the size of its output is known only afterwards. So a chart that repeats a text without
+// end, or renders such a value with tpl, uses up the memory of the process.
+//
+// # Release
+//
+// .Release.Name and .Release.Namespace are those that the generator is called with, .Release.Revision is the revision
+// of the component, .Release.Service is an option. .Release.IsUpgrade is true if an earlier revision of the component
+// was completely installed (generator.InstalledFromContext), so changing a component whose installation has failed is
+// still an installation. .Capabilities and lookup refer to the target cluster. Objects of the crds folders are managed
+// like all others; a chart should not contain the same definition in its templates.
+//
+// Rendered objects are used again until the component, the chart, or the API of the target cluster has changed, unless
+// templates call lookup or there is a post-renderer without fingerprint. Random values and the current time in
+// templates change at the same moments; to keep a generated password, for instance, look it up first.
+//
+// # Annotations
+//
+// Objects may carry annotations of the reconciler (<reconciler name>/apply-order and so on), except owner-id and
+// digest, which the reconciler writes itself. helm.sh/resource-policy: keep becomes delete-policy orphan; other
+// values of it are refused.
+//
+// # Hooks
+//
+// Hooks are not applied in a special way. They become objects in waves of their own: pre hooks before wave 0,
+// post hooks after it. Let w be the helm.sh/hook-weight, an integer between -100 and 100 that
+// defaults to 0:
+//
+//	helm.sh/hook                       apply-order   purge-order, with hook-succeeded
+//	pre-install, pre-upgrade           w-101         -1
+//	post-install, post-upgrade         w+101         201
+//	both for the same event            w-101         201
+//
+// The delete policy before-hook-creation, which is the default, becomes update-policy recreate. With hook-succeeded,
+// the object is purged when it is ready, at the stated order; a Job or Pod that has succeeded also if another hook
+// fails. hook-failed becomes purge-on-failure: the object is deleted when it has failed, and the component is in state
+// Error until its spec is changed.
+//
+// An install hook has reconcile-policy once, and stays unchanged during upgrades. An upgrade hook is left out during
+// the installation, and has reconcile-policy on-object-or-component-change. A hook for both counts as install hook
+// during the installation and as upgrade hook afterwards. If the installation takes more than one revision, hooks run
+// for each of them.
+//
+// Hooks for pre-delete and post-delete become deletion hooks (annotation deletion-hook) with apply-order w. They are
+// stored in a Secret beside the component, applied before the first dependent is deleted or after the last one is gone,
+// and removed when all of them are ready. Delete policies have no effect on them. A failed one stays and blocks the
+// deletion of the component until a user deletes it, upon which it runs again, or sets the annotation
+// skip-deletion-hooks on the component. An object with both kinds of hooks is deleted and created again in between.
+//
+// Hooks for pre-rollback, post-rollback, test and test-success are for releases of a command line, not for components.
+// They are left out unless the context asks for them (generator.Surroundings). They then become release hooks
+// (annotation release-hook, with the value test for both kinds of tests) with the orders of the table (those of post
+// hooks for tests), reconcile-policy on-object-or-component-change, and delete policies as above. A hook for both sides
+// of a rollback runs before it.
+//
+// Objects with the hook crd-install, which was meant for Helm 2, are left out: Helm 3 leaves out objects with unknown
+// hooks, and charts for both versions contain the same definitions in folder crds. Other unknown hooks are refused.
+// Hook annotations in crds folders have no effect.
+//
+// If an object carries an annotation of the reconciler that one of these rules would set to another value, it
+// is refused.
 package helm
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
@@ -15,6 +84,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/gitops"
 	"github.com/component-operator/runtime/internal/helm"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/manifests"
@@ -195,4 +265,90 @@ func kindsOf(list *metav1.APIResourceList) []string {
 		}
 	}
 	return kinds
+}
+
+// Options change how a chart is rendered. The zero value renders it as Helm does.
+type Options struct {
+	// ReleaseService is the value of .Release.Service. Defaults to "Helm".
+	ReleaseService string
+	// PostRenderer changes the rendered objects. If it does not implement manifests.Pure, the generator is not pure
+	// either: the chart is then rendered in each pass. Defaults to none.
+	PostRenderer PostRenderer
+}
+
+// PostRenderer changes the rendered objects before Helm's annotations are interpreted. Post-renderers that were
+// written for Helm work. Other than with Helm, they also get hooks and the objects of the crds folders.
+type PostRenderer interface {
+	// Run gets all objects, in the order of rendering, as a stream of YAML documents, each of which begins with the
+	// comment "# Source: " and the name of its template. It returns the objects to use instead, possibly in the same
+	// buffer; an empty buffer means no objects. It may be called concurrently.
+	Run(renderedManifests *bytes.Buffer) (modifiedManifests *bytes.Buffer, err error)
+}
+
+func (o Options) postRender() func(*bytes.Buffer) (*bytes.Buffer, error) {
+	if o.PostRenderer == nil {
+		return nil
+	}
+	return o.PostRenderer.Run
+}
+
+// fingerprint identifies the options; it is empty if they are not pure.
+func (o Options) fingerprint() string {
+	identity := []string{o.ReleaseService}
+	if o.PostRenderer != nil {
+		pure, ok := o.PostRenderer.(manifests.Pure)
+		if !ok || pure.Fingerprint() == "" {
+			return ""
+		}
+		identity = append(identity, pure.Fingerprint())
+	}
+	result, err := manifest.Digest(identity)
+	if err != nil {
+		return ""
+	}
+	return result
+}
+
+// NewHelmGenerator is New without options. The client is ignored.
+//
+// Deprecated: use New.
+func NewHelmGenerator(fsys fs.FS, chartPath string, _ client.Client) (*HelmGenerator, error) {
+	return New(fsys, chartPath, Options{})
+}
+
+// NewTransformableHelmGenerator is NewHelmGenerator.
+//
+// Deprecated: use New.
+func NewTransformableHelmGenerator(fsys fs.FS, chartPath string, _ client.Client) (manifests.TransformableGenerator, error) {
+	generator, err := New(fsys, chartPath, Options{})
+	if err != nil {
+		return nil, err
+	}
+	return manifests.NewGenerator(generator), nil
+}
+
+// NewHelmGeneratorWithParameterTransformer is NewHelmGenerator with a parameter transformer.
+//
+// Deprecated: use New, and WithParameterTransformer of the generator.
+func NewHelmGeneratorWithParameterTransformer(
+	fsys fs.FS, chartPath string, clnt client.Client, transformer manifests.ParameterTransformer,
+) (manifests.TransformableGenerator, error) {
+	generator, err := NewTransformableHelmGenerator(fsys, chartPath, clnt)
+	if err != nil {
+		return nil, err
+	}
+	return generator.WithParameterTransformer(transformer), nil
+}
+
+// NewHelmGeneratorWithObjectTransformer is NewHelmGenerator with an object transformer.
+//
+// Deprecated: use New, and WithObjectTransformer of the generator.
+func NewHelmGeneratorWithObjectTransformer(
+	fsys fs.FS, chartPath string, clnt client.Client, transformer manifests.ObjectTransformer,
+) (manifests.TransformableGenerator, error) {
+	generator, err := NewTransformableHelmGenerator(fsys, chartPath, clnt)
+	if err != nil {
+		return nil, err
+	}
+	return generator.WithObjectTransformer(transformer), nil
 }

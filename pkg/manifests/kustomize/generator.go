@@ -7,13 +7,20 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/kustomize"
 	"github.com/component-operator/runtime/internal/manifest"
@@ -204,4 +211,223 @@ func fingerprint(kustomizations []*kustomization, plain map[string][]byte) strin
 		add(between(root, name), plain[name])
 	}
 	return hex.EncodeToString(hash.Sum(nil))
+}
+
+const (
+	configFile = ".component-config.yaml"
+	ignoreFile = ".component-ignore"
+)
+
+// settings is the content of the configuration file of a kustomization.
+type settings struct {
+	Templating             *bool           `json:"templating"`
+	TemplateSuffix         *string         `json:"templateSuffix"`
+	LeftTemplateDelimiter  *string         `json:"leftTemplateDelimiter"`
+	RightTemplateDelimiter *string         `json:"rightTemplateDelimiter"`
+	IncludedFiles          []string        `json:"includedFiles"`
+	IncludedKustomizations []string        `json:"includedKustomizations"`
+	Values                 json.RawMessage `json:"values"`
+}
+
+// config is the configuration of one kustomization with all defaults applied.
+type config struct {
+	templating             bool
+	suffix                 string
+	left, right            string
+	includedFiles          []string
+	includedKustomizations []string
+	values                 map[string]any
+}
+
+// readConfig lays the configuration file of a folder, if it has one, over the options.
+func readConfig(source *source, folder string, options Options) (config, error) {
+	var given settings
+	raw, err := source.read(path.Join(folder, configFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return config{}, err
+	default:
+		if err := manifest.CheckSingle(raw); err != nil {
+			return config{}, fmt.Errorf("parsing %s: %w", configFile, err)
+		}
+		if err := yaml.UnmarshalStrict(raw, &given); err != nil {
+			return config{}, fmt.Errorf("parsing %s: %w", configFile, err)
+		}
+	}
+
+	result := config{
+		templating:             !options.DisableTemplating || given.asksForTemplates(),
+		suffix:                 first(given.TemplateSuffix, options.TemplateSuffix),
+		left:                   first(given.LeftTemplateDelimiter, options.LeftTemplateDelimiter),
+		right:                  first(given.RightTemplateDelimiter, options.RightTemplateDelimiter),
+		includedFiles:          given.IncludedFiles,
+		includedKustomizations: given.IncludedKustomizations,
+	}
+	if given.Templating != nil {
+		result.templating = *given.Templating
+	}
+	if len(given.Values) > 0 {
+		// This decoder keeps integers.
+		if err := utiljson.Unmarshal(given.Values, &result.values); err != nil {
+			return config{}, fmt.Errorf("parsing %s: values is not a map: %w", configFile, err)
+		}
+	}
+	return result, nil
+}
+
+// asksForTemplates reports whether a setting has a meaning only with templates.
+func (s settings) asksForTemplates() bool {
+	return s.TemplateSuffix != nil || s.LeftTemplateDelimiter != nil || s.RightTemplateDelimiter != nil || len(s.Values) > 0
+}
+
+func first(values ...*string) string {
+	for _, value := range values {
+		if value != nil {
+			return *value
+		}
+	}
+	return ""
+}
+
+// ignoreRules say which files of a folder are left out.
+type ignoreRules struct{ matcher gitignore.Matcher }
+
+func readIgnoreRules(source *source, folder string) (ignoreRules, error) {
+	raw, err := source.read(path.Join(folder, ignoreFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return ignoreRules{}, nil
+	}
+	if err != nil {
+		return ignoreRules{}, err
+	}
+	var patterns []gitignore.Pattern
+	for line := range strings.Lines(string(raw)) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") {
+			patterns = append(patterns, gitignore.ParsePattern(line, nil))
+		}
+	}
+	return ignoreRules{gitignore.NewMatcher(patterns)}, nil
+}
+
+// match takes a path relative to the folder. Files in an ignored folder are ignored, whatever other rules say.
+func (r ignoreRules) match(name string) bool {
+	if r.matcher == nil {
+		return false
+	}
+	segments := strings.Split(name, "/")
+	for i := range segments {
+		if isFolder := i+1 < len(segments); r.matcher.Match(segments[:i+1], isFolder) {
+			return true
+		}
+	}
+	return false
+}
+
+// bounds are the folders from which a kustomization may read. A symbolic link in them must not lead out of them.
+type bounds struct {
+	// roots are absolute and slash-separated.
+	roots []string
+	// resolve follows the symbolic links of a path.
+	resolve func(name string) (string, error)
+}
+
+// newBounds returns bounds without folders. Only paths of the operating system are resolved: other file systems keep
+// their links within themselves.
+func newBounds(native bool) *bounds {
+	b := &bounds{resolve: func(name string) (string, error) { return name, nil }}
+	if native {
+		b.resolve = func(name string) (string, error) {
+			resolved, err := filepath.EvalSymlinks(filepath.FromSlash(name))
+			return filepath.ToSlash(resolved), err
+		}
+	}
+	return b
+}
+
+// add allows reading in a folder.
+func (b *bounds) add(folder string) {
+	if b != nil && !slices.Contains(b.roots, folder) {
+		b.roots = append(b.roots, folder)
+	}
+}
+
+// check returns kustomize.ErrOutside if a file or folder must not be read, or another error if that is unknown, for
+// instance because it does not exist.
+func (b *bounds) check(name string) error {
+	if b == nil {
+		return nil
+	}
+	resolved, err := b.resolve(name)
+	if err != nil {
+		return err
+	}
+	for _, root := range b.roots {
+		if !contains(root, name) {
+			continue
+		}
+		folder, err := b.resolve(root)
+		if err != nil {
+			return err
+		}
+		if contains(folder, resolved) {
+			return nil
+		}
+	}
+	if resolved != name {
+		return fmt.Errorf("%w: %s is a symbolic link, or below one, and leads to %s", kustomize.ErrOutside, name, resolved)
+	}
+	return fmt.Errorf("%w: %s", kustomize.ErrOutside, name)
+}
+
+// KustomizeGeneratorOptions are Options.
+//
+// Deprecated: use Options.
+//
+//nolint:revive // existing operators use this name
+type KustomizeGeneratorOptions = Options
+
+// NewKustomizeGenerator is New. The client is ignored.
+//
+// Deprecated: use New.
+func NewKustomizeGenerator(fsys fs.FS, kustomizationPath string, _ client.Client, options Options) (*KustomizeGenerator, error) {
+	return New(fsys, kustomizationPath, options)
+}
+
+// NewTransformableKustomizeGenerator is New.
+//
+// Deprecated: use New.
+func NewTransformableKustomizeGenerator(fsys fs.FS, kustomizationPath string, _ client.Client, options Options) (manifests.TransformableGenerator, error) {
+	generator, err := New(fsys, kustomizationPath, options)
+	if err != nil {
+		return nil, err
+	}
+	return manifests.NewGenerator(generator), nil
+}
+
+// NewKustomizeGeneratorWithParameterTransformer is New with a parameter transformer.
+//
+// Deprecated: use New, and WithParameterTransformer of the generator.
+func NewKustomizeGeneratorWithParameterTransformer(
+	fsys fs.FS, kustomizationPath string, clnt client.Client, options Options, transformer manifests.ParameterTransformer,
+) (manifests.TransformableGenerator, error) {
+	generator, err := NewTransformableKustomizeGenerator(fsys, kustomizationPath, clnt, options)
+	if err != nil {
+		return nil, err
+	}
+	return generator.WithParameterTransformer(transformer), nil
+}
+
+// NewKustomizeGeneratorWithObjectTransformer is New with an object transformer.
+//
+// Deprecated: use New, and WithObjectTransformer of the generator.
+func NewKustomizeGeneratorWithObjectTransformer(
+	fsys fs.FS, kustomizationPath string, clnt client.Client, options Options, transformer manifests.ObjectTransformer,
+) (manifests.TransformableGenerator, error) {
+	generator, err := NewTransformableKustomizeGenerator(fsys, kustomizationPath, clnt, options)
+	if err != nil {
+		return nil, err
+	}
+	return generator.WithObjectTransformer(transformer), nil
 }

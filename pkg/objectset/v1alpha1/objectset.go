@@ -4,7 +4,18 @@
 package v1alpha1
 
 import (
+	"errors"
+	"strings"
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/component-operator/runtime/pkg/component"
+	"github.com/component-operator/runtime/pkg/probes"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // ObjectSetSpec is the desired state of an ObjectSet.
@@ -81,4 +92,126 @@ type ClusterObjectSetList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
 	Items           []ClusterObjectSet `json:"items"`
+}
+
+// Set is an ObjectSet or a ClusterObjectSet.
+//
+// +kubebuilder:object:generate=false
+type Set interface {
+	component.Component
+	// GetSetSpec returns a pointer to what the specs of both kinds have in common.
+	GetSetSpec() *SetSpec
+	// GetSetStatus returns a pointer to the status.
+	GetSetStatus() *SetStatus
+}
+
+var (
+	_ Set                                  = &ObjectSet{}
+	_ Set                                  = &ClusterObjectSet{}
+	_ component.PresenceConfiguration      = &SetSpec{}
+	_ component.TimeoutConfiguration       = &SetSpec{}
+	_ component.JudgeConfiguration         = &SetSpec{}
+	_ component.PolicyConfiguration        = &SetSpec{}
+	_ component.ImpersonationConfiguration = &ObjectSetSpec{}
+)
+
+// GetSpec returns the spec.
+func (s *ObjectSet) GetSpec() types.Unstructurable { return &s.Spec }
+
+// GetStatus returns what the reconciler records.
+func (s *ObjectSet) GetStatus() *component.Status { return &s.Status.Status }
+
+// GetSetSpec returns a pointer to the spec, without what only ObjectSets have.
+func (s *ObjectSet) GetSetSpec() *SetSpec { return &s.Spec.SetSpec }
+
+// GetSetStatus returns a pointer to the status.
+func (s *ObjectSet) GetSetStatus() *SetStatus { return &s.Status }
+
+// GetSpec returns the spec.
+func (s *ClusterObjectSet) GetSpec() types.Unstructurable { return &s.Spec }
+
+// GetStatus returns what the reconciler records.
+func (s *ClusterObjectSet) GetStatus() *component.Status { return &s.Status.Status }
+
+// GetSetSpec returns a pointer to the spec.
+func (s *ClusterObjectSet) GetSetSpec() *SetSpec { return &s.Spec.SetSpec }
+
+// GetSetStatus returns a pointer to the status.
+func (s *ClusterObjectSet) GetSetStatus() *SetStatus { return &s.Status }
+
+// GetImpersonationUser implements component.ImpersonationConfiguration.
+func (s *ObjectSetSpec) GetImpersonationUser() string {
+	return (&component.ImpersonationSpec{ServiceAccountName: s.ServiceAccountName}).GetImpersonationUser()
+}
+
+// GetImpersonationGroups implements component.ImpersonationConfiguration.
+func (s *ObjectSetSpec) GetImpersonationGroups() []string { return nil }
+
+// ToUnstructured returns the spec as JSON has it.
+func (s *ObjectSetSpec) ToUnstructured() map[string]any { return unstructured(s) }
+
+// ToUnstructured returns the spec as JSON has it.
+func (s *ClusterObjectSetSpec) ToUnstructured() map[string]any { return unstructured(s) }
+
+// unstructured converts a spec. One that cannot be converted, because an object is no JSON, is refused when its objects
+// are read.
+func unstructured(spec any) map[string]any {
+	converted, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
+	if err != nil {
+		return map[string]any{"invalid": err.Error()}
+	}
+	return converted
+}
+
+// GetPresence implements component.PresenceConfiguration.
+func (s *SetSpec) GetPresence() component.Presence {
+	if s.LifecycleState == "" {
+		return component.PresenceActive
+	}
+	return component.Presence(s.LifecycleState)
+}
+
+// GetTimeout implements component.TimeoutConfiguration.
+func (s *SetSpec) GetTimeout() time.Duration {
+	return time.Duration(s.ProgressDeadlineSeconds) * time.Second
+}
+
+// GetJudge implements component.JudgeConfiguration: objects are judged by the probes alone.
+func (s *SetSpec) GetJudge() (status.Judge, error) {
+	judge, err := probes.New(s.AvailabilityProbes, nil)
+	if err != nil {
+		if field, ok := strings.CutPrefix(err.Error(), "probes["); ok {
+			return nil, errors.New("spec.availabilityProbes[" + field)
+		}
+		return nil, err
+	}
+	return judge, nil
+}
+
+// GetAdoptionPolicy implements component.PolicyConfiguration.
+func (s *SetSpec) GetAdoptionPolicy() reconciler.AdoptionPolicy {
+	return s.CollisionProtection.AdoptionPolicy()
+}
+
+// GetUpdatePolicy implements component.PolicyConfiguration: fields that the set does not declare belong to others.
+func (s *SetSpec) GetUpdatePolicy() reconciler.UpdatePolicy { return reconciler.UpdatePolicySsaMerge }
+
+// GetDeletePolicy implements component.PolicyConfiguration.
+func (s *SetSpec) GetDeletePolicy() reconciler.DeletePolicy { return "" }
+
+// GetMissingNamespacesPolicy implements component.PolicyConfiguration: a namespace that is missing is not created.
+func (s *SetSpec) GetMissingNamespacesPolicy() reconciler.MissingNamespacesPolicy {
+	return reconciler.MissingNamespacesPolicyDoNotCreate
+}
+
+// AdoptionPolicy returns the policy in the terms of the runtime. The zero value is Prevent.
+func (p CollisionProtection) AdoptionPolicy() reconciler.AdoptionPolicy {
+	switch p {
+	case CollisionProtectionIfNoController:
+		return reconciler.AdoptionPolicyIfUnowned
+	case CollisionProtectionNone:
+		return reconciler.AdoptionPolicyAlways
+	case CollisionProtectionPrevent:
+	}
+	return reconciler.AdoptionPolicyNever
 }

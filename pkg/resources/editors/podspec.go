@@ -4,7 +4,10 @@
 package editors
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // PodSpecEditor edits the spec of a pod, or of a pod template.
@@ -71,4 +74,139 @@ func (e *PodSpecEditor) SetHostIPC(enabled bool) { e.spec.HostIPC = enabled }
 // SetSecurityContext replaces the security context of the pod; nil clears it.
 func (e *PodSpecEditor) SetSecurityContext(context *corev1.PodSecurityContext) {
 	e.spec.SecurityContext = context.DeepCopy()
+}
+
+// ContainerEditor edits a container or an init container.
+type ContainerEditor struct {
+	container *corev1.Container
+}
+
+// NewContainerEditor returns an editor of the given container.
+func NewContainerEditor(container *corev1.Container) *ContainerEditor {
+	return &ContainerEditor{container: orNew(container)}
+}
+
+// Raw returns the edited container.
+func (e *ContainerEditor) Raw() *corev1.Container { return e.container }
+
+// SetImage sets the image, with its tag or digest.
+func (e *ContainerEditor) SetImage(image string) { e.container.Image = image }
+
+// EnsureArg appends an argument, unless there is one that is exactly the same. Unlike other Ensure methods it removes
+// no duplicates, because an argument may be given twice on purpose.
+func (e *ContainerEditor) EnsureArg(arg string) {
+	if !slices.Contains(e.container.Args, arg) {
+		e.container.Args = append(slices.Clone(e.container.Args), arg)
+	}
+}
+
+// EnsureArgs calls [ContainerEditor.EnsureArg] for each argument.
+func (e *ContainerEditor) EnsureArgs(args []string) {
+	for _, arg := range args {
+		e.EnsureArg(arg)
+	}
+}
+
+// RemoveArg removes all arguments that are exactly the given one.
+func (e *ContainerEditor) RemoveArg(arg string) { remove(&e.container.Args, is(arg)) }
+
+// RemoveArgs calls [ContainerEditor.RemoveArg] for each argument.
+func (e *ContainerEditor) RemoveArgs(args []string) {
+	for _, arg := range args {
+		e.RemoveArg(arg)
+	}
+}
+
+// EnsureEnvVar sets an environment variable, identified by its name.
+func (e *ContainerEditor) EnsureEnvVar(variable corev1.EnvVar) {
+	ensure(&e.container.Env, *variable.DeepCopy(), by(func(v corev1.EnvVar) string { return v.Name }))
+}
+
+// EnsureEnvVars calls [ContainerEditor.EnsureEnvVar] for each variable.
+func (e *ContainerEditor) EnsureEnvVars(variables []corev1.EnvVar) {
+	for _, variable := range variables {
+		e.EnsureEnvVar(variable)
+	}
+}
+
+// RemoveEnvVar removes an environment variable.
+func (e *ContainerEditor) RemoveEnvVar(name string) {
+	remove(&e.container.Env, func(v corev1.EnvVar) bool { return v.Name == name })
+}
+
+// RemoveEnvVars calls [ContainerEditor.RemoveEnvVar] for each name.
+func (e *ContainerEditor) RemoveEnvVars(names []string) {
+	for _, name := range names {
+		e.RemoveEnvVar(name)
+	}
+}
+
+// SetResourceLimit sets the limit of one resource, such as cpu.
+func (e *ContainerEditor) SetResourceLimit(name corev1.ResourceName, quantity resource.Quantity) {
+	put(&e.container.Resources.Limits, name, quantity.DeepCopy())
+}
+
+// SetResourceRequest sets the request of one resource, such as cpu.
+func (e *ContainerEditor) SetResourceRequest(name corev1.ResourceName, quantity resource.Quantity) {
+	put(&e.container.Resources.Requests, name, quantity.DeepCopy())
+}
+
+// SetResources replaces all requests, limits and claims.
+func (e *ContainerEditor) SetResources(resources corev1.ResourceRequirements) {
+	e.container.Resources = *resources.DeepCopy()
+}
+
+// EnsurePort sets a port. A port with a name is identified by the name, one without by containerPort and protocol among
+// those without a name. An empty protocol is the same as TCP.
+func (e *ContainerEditor) EnsurePort(port corev1.ContainerPort) {
+	ensure(&e.container.Ports, port, by(func(p corev1.ContainerPort) portKey { return keyOfPort(p.Name, p.ContainerPort, p.Protocol) }))
+}
+
+// RemovePort removes the port with a name; if the name is empty, all ports without a name.
+func (e *ContainerEditor) RemovePort(name string) {
+	remove(&e.container.Ports, func(p corev1.ContainerPort) bool { return p.Name == name })
+}
+
+// EnsureVolumeMount mounts a volume. A mount is identified by its mountPath.
+func (e *ContainerEditor) EnsureVolumeMount(mount corev1.VolumeMount) {
+	ensure(&e.container.VolumeMounts, *mount.DeepCopy(), by(func(m corev1.VolumeMount) string { return m.MountPath }))
+}
+
+// RemoveVolumeMount removes what is mounted at a path.
+func (e *ContainerEditor) RemoveVolumeMount(mountPath string) {
+	remove(&e.container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == mountPath })
+}
+
+// SetLivenessProbe replaces the liveness probe; nil clears it.
+func (e *ContainerEditor) SetLivenessProbe(probe *corev1.Probe) {
+	e.container.LivenessProbe = probe.DeepCopy()
+}
+
+// SetReadinessProbe replaces the readiness probe; nil clears it.
+func (e *ContainerEditor) SetReadinessProbe(probe *corev1.Probe) {
+	e.container.ReadinessProbe = probe.DeepCopy()
+}
+
+// SetStartupProbe replaces the startup probe; nil clears it.
+func (e *ContainerEditor) SetStartupProbe(probe *corev1.Probe) {
+	e.container.StartupProbe = probe.DeepCopy()
+}
+
+// portKey identifies a port of a container or a Service.
+type portKey struct {
+	name     string
+	port     int32
+	protocol corev1.Protocol
+}
+
+// keyOfPort leaves all but the name empty if there is a name.
+func keyOfPort(name string, port int32, protocol corev1.Protocol) portKey {
+	switch {
+	case name != "":
+		return portKey{name: name}
+	case protocol == "":
+		return portKey{port: port, protocol: corev1.ProtocolTCP}
+	default:
+		return portKey{port: port, protocol: protocol}
+	}
 }

@@ -4,7 +4,16 @@
 package editors
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // DeploymentSpecEditor edits the spec of a Deployment.
@@ -113,4 +122,218 @@ func (e *DaemonSetSpecEditor) SetMinReadySeconds(seconds int32) { e.spec.MinRead
 // SetRevisionHistoryLimit sets how many old ControllerRevisions are kept.
 func (e *DaemonSetSpecEditor) SetRevisionHistoryLimit(limit int32) {
 	e.spec.RevisionHistoryLimit = &limit
+}
+
+// JobSpecEditor edits the spec of a Job, or the Job template of a CronJob.
+type JobSpecEditor struct{ specEditor[batchv1.JobSpec] }
+
+// NewJobSpecEditor returns an editor of the given spec.
+func NewJobSpecEditor(spec *batchv1.JobSpec) *JobSpecEditor {
+	return &JobSpecEditor{specEditorOf(spec)}
+}
+
+// SetCompletions sets how many pods must succeed.
+func (e *JobSpecEditor) SetCompletions(completions int32) { e.spec.Completions = &completions }
+
+// SetParallelism sets how many pods may run at the same time.
+func (e *JobSpecEditor) SetParallelism(parallelism int32) { e.spec.Parallelism = &parallelism }
+
+// SetBackoffLimit sets after how many retries the Job fails.
+func (e *JobSpecEditor) SetBackoffLimit(limit int32) { e.spec.BackoffLimit = &limit }
+
+// SetActiveDeadlineSeconds sets after which time the Job fails.
+func (e *JobSpecEditor) SetActiveDeadlineSeconds(seconds int64) {
+	e.spec.ActiveDeadlineSeconds = &seconds
+}
+
+// SetTTLSecondsAfterFinished sets when the finished Job is deleted. Zero means at once.
+func (e *JobSpecEditor) SetTTLSecondsAfterFinished(seconds int32) {
+	e.spec.TTLSecondsAfterFinished = &seconds
+}
+
+// SetCompletionMode sets whether pods have an index. It is immutable.
+func (e *JobSpecEditor) SetCompletionMode(mode batchv1.CompletionMode) { e.spec.CompletionMode = &mode }
+
+// CronJobSpecEditor edits the spec of a CronJob. [JobSpecEditor] edits its Job template.
+type CronJobSpecEditor struct {
+	specEditor[batchv1.CronJobSpec]
+}
+
+// NewCronJobSpecEditor returns an editor of the given spec.
+func NewCronJobSpecEditor(spec *batchv1.CronJobSpec) *CronJobSpecEditor {
+	return &CronJobSpecEditor{specEditorOf(spec)}
+}
+
+// SetSchedule sets the schedule in cron format.
+func (e *CronJobSpecEditor) SetSchedule(schedule string) { e.spec.Schedule = schedule }
+
+// SetTimeZone sets the time zone of the schedule, such as Europe/Berlin.
+func (e *CronJobSpecEditor) SetTimeZone(name string) { e.spec.TimeZone = &name }
+
+// SetConcurrencyPolicy sets what happens if a Job is due while another one is running.
+func (e *CronJobSpecEditor) SetConcurrencyPolicy(policy batchv1.ConcurrencyPolicy) {
+	e.spec.ConcurrencyPolicy = policy
+}
+
+// SetStartingDeadlineSeconds sets how late a Job may be started.
+func (e *CronJobSpecEditor) SetStartingDeadlineSeconds(seconds int64) {
+	e.spec.StartingDeadlineSeconds = &seconds
+}
+
+// SetSuccessfulJobsHistoryLimit sets how many successful Jobs are kept.
+func (e *CronJobSpecEditor) SetSuccessfulJobsHistoryLimit(limit int32) {
+	e.spec.SuccessfulJobsHistoryLimit = &limit
+}
+
+// SetFailedJobsHistoryLimit sets how many failed Jobs are kept.
+func (e *CronJobSpecEditor) SetFailedJobsHistoryLimit(limit int32) {
+	e.spec.FailedJobsHistoryLimit = &limit
+}
+
+// HPASpecEditor edits the spec of a HorizontalPodAutoscaler.
+type HPASpecEditor struct {
+	specEditor[autoscalingv2.HorizontalPodAutoscalerSpec]
+}
+
+// NewHPASpecEditor returns an editor of the given spec.
+func NewHPASpecEditor(spec *autoscalingv2.HorizontalPodAutoscalerSpec) *HPASpecEditor {
+	return &HPASpecEditor{specEditorOf(spec)}
+}
+
+// SetScaleTargetRef sets the workload that is scaled.
+func (e *HPASpecEditor) SetScaleTargetRef(target autoscalingv2.CrossVersionObjectReference) {
+	e.spec.ScaleTargetRef = target
+}
+
+// SetMinReplicas sets the least number of pods; nil clears it.
+func (e *HPASpecEditor) SetMinReplicas(replicas *int32) {
+	e.spec.MinReplicas = nil
+	if replicas != nil {
+		e.spec.MinReplicas = new(*replicas)
+	}
+}
+
+// SetMaxReplicas sets the greatest number of pods.
+func (e *HPASpecEditor) SetMaxReplicas(replicas int32) { e.spec.MaxReplicas = replicas }
+
+// SetBehavior replaces the rules for the speed of scaling; nil clears them.
+func (e *HPASpecEditor) SetBehavior(behavior *autoscalingv2.HorizontalPodAutoscalerBehavior) {
+	e.spec.Behavior = behavior.DeepCopy()
+}
+
+// EnsureMetric sets a metric with its target value. It is identified by the type and
+//   - Resource: the name of the resource
+//   - ContainerResource: the name of the resource and the container
+//   - Pods, External: the name and the selector of the metric
+//   - Object: the described object, and the name and the selector of the metric
+//
+// Selectors are the same if they select by the same requirements, in any order. No selector is the same as an empty
+// one.
+func (e *HPASpecEditor) EnsureMetric(metric autoscalingv2.MetricSpec) {
+	ensure(&e.spec.Metrics, *metric.DeepCopy(), by(identifyMetric))
+}
+
+// RemoveMetric removes all metrics with a type and a name, whatever selector, container or described object they have.
+// For the types Resource and ContainerResource the name is that of the resource.
+func (e *HPASpecEditor) RemoveMetric(metricType autoscalingv2.MetricSourceType, name string) {
+	remove(&e.spec.Metrics, func(metric autoscalingv2.MetricSpec) bool {
+		identity := identifyMetric(metric)
+		return identity.metricType == metricType && identity.name == name
+	})
+}
+
+// metricIdentity is what identifies a metric.
+type metricIdentity struct {
+	metricType autoscalingv2.MetricSourceType
+	name       string
+	container  string
+	described  autoscalingv2.CrossVersionObjectReference
+	selector   string
+}
+
+// identifyMetric reads only the field that the type says. What is missing there is empty in the identity.
+func identifyMetric(metric autoscalingv2.MetricSpec) metricIdentity {
+	identity := metricIdentity{metricType: metric.Type}
+	switch metric.Type {
+	case autoscalingv2.ResourceMetricSourceType:
+		identity.name = string(orNew(metric.Resource).Name)
+	case autoscalingv2.ContainerResourceMetricSourceType:
+		source := orNew(metric.ContainerResource)
+		identity.name, identity.container = string(source.Name), source.Container
+	case autoscalingv2.PodsMetricSourceType:
+		source := orNew(metric.Pods)
+		identity.name, identity.selector = source.Metric.Name, requirements(source.Metric.Selector)
+	case autoscalingv2.ExternalMetricSourceType:
+		source := orNew(metric.External)
+		identity.name, identity.selector = source.Metric.Name, requirements(source.Metric.Selector)
+	case autoscalingv2.ObjectMetricSourceType:
+		source := orNew(metric.Object)
+		identity.name, identity.selector = source.Metric.Name, requirements(source.Metric.Selector)
+		identity.described = source.DescribedObject
+	}
+	return identity
+}
+
+// requirements returns a text that is the same for selectors with the same requirements.
+func requirements(selector *metav1.LabelSelector) string {
+	if selector == nil {
+		return ""
+	}
+	var texts []string
+	note := func(key string, operator metav1.LabelSelectorOperator, values ...string) {
+		slices.Sort(values)
+		texts = append(texts, fmt.Sprintf("%q %s %q", key, operator, slices.Compact(values)))
+	}
+	for key, value := range selector.MatchLabels {
+		note(key, metav1.LabelSelectorOpIn, value)
+	}
+	for _, expression := range selector.MatchExpressions {
+		note(expression.Key, expression.Operator, slices.Clone(expression.Values)...)
+	}
+	slices.Sort(texts)
+	return strings.Join(slices.Compact(texts), ",")
+}
+
+// PodDisruptionBudgetSpecEditor edits the spec of a PodDisruptionBudget.
+type PodDisruptionBudgetSpecEditor struct {
+	specEditor[policyv1.PodDisruptionBudgetSpec]
+}
+
+// NewPodDisruptionBudgetSpecEditor returns an editor of the given spec.
+func NewPodDisruptionBudgetSpecEditor(spec *policyv1.PodDisruptionBudgetSpec) *PodDisruptionBudgetSpecEditor {
+	return &PodDisruptionBudgetSpecEditor{specEditorOf(spec)}
+}
+
+// SetMinAvailable sets how many pods, or what percentage, must stay available. The API server refuses a budget that has
+// maxUnavailable as well; see [PodDisruptionBudgetSpecEditor.ClearMaxUnavailable].
+func (e *PodDisruptionBudgetSpecEditor) SetMinAvailable(value intstr.IntOrString) {
+	e.spec.MinAvailable = &value
+}
+
+// ClearMinAvailable clears minAvailable.
+func (e *PodDisruptionBudgetSpecEditor) ClearMinAvailable() { e.spec.MinAvailable = nil }
+
+// SetMaxUnavailable sets how many pods, or what percentage, may be unavailable. The API server refuses a budget that
+// has minAvailable as well; see [PodDisruptionBudgetSpecEditor.ClearMinAvailable].
+func (e *PodDisruptionBudgetSpecEditor) SetMaxUnavailable(value intstr.IntOrString) {
+	e.spec.MaxUnavailable = &value
+}
+
+// ClearMaxUnavailable clears maxUnavailable.
+func (e *PodDisruptionBudgetSpecEditor) ClearMaxUnavailable() { e.spec.MaxUnavailable = nil }
+
+// SetSelector replaces the selector of pods. With nil the budget selects no pods, with an empty selector it selects all
+// pods of the namespace.
+func (e *PodDisruptionBudgetSpecEditor) SetSelector(selector *metav1.LabelSelector) {
+	e.spec.Selector = selector.DeepCopy()
+}
+
+// SetUnhealthyPodEvictionPolicy sets when pods may be evicted that are not ready.
+func (e *PodDisruptionBudgetSpecEditor) SetUnhealthyPodEvictionPolicy(policy policyv1.UnhealthyPodEvictionPolicyType) {
+	e.spec.UnhealthyPodEvictionPolicy = &policy
+}
+
+// ClearUnhealthyPodEvictionPolicy clears the policy for pods that are not ready.
+func (e *PodDisruptionBudgetSpecEditor) ClearUnhealthyPodEvictionPolicy() {
+	e.spec.UnhealthyPodEvictionPolicy = nil
 }

@@ -8,12 +8,16 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/feature"
 	"github.com/component-operator/runtime/pkg/types"
@@ -255,4 +259,188 @@ func (b *Builder[T, P, M, F, S]) optionProblems() []error {
 		problems = append(problems, fmt.Errorf("grace period %s: must not be negative", b.registration.GracePeriod))
 	}
 	return problems
+}
+
+// Object is a pointer to the Go type T of an object.
+type Object[T any] interface {
+	*T
+	client.Object
+}
+
+// Mutation is a named type of a package whose underlying type is that of feature.Mutation.
+type Mutation[M any] interface {
+	~struct {
+		Name    string
+		Feature feature.Gate
+		Mutate  func(M) error
+	}
+}
+
+// Kind describes a kind of objects. P is a pointer to its Go type, M its mutator, and S its status.
+type Kind[P client.Object, M Mutator, S concepts.Converging] struct {
+	schema.GroupVersionKind
+
+	// ClusterScoped means that objects have no namespace.
+	ClusterScoped bool
+	// AnyScope means that it is not known whether objects have a namespace: it is neither required nor refused.
+	AnyScope bool
+	// NewMutator returns the mutator of an object that is being made. Required.
+	NewMutator func(object P) M
+	// Check returns what is wrong with an object, beyond its name and namespace; nil if nothing is. Defaults to no further check.
+	Check func(object P) error
+	// Applied means that objects are ready when they are applied, as far as the reconciler does not know better. Then ConvergingStatus counts only if a builder sets it.
+	Applied bool
+	// Defaults are the handlers of resources whose builder has no others.
+	Defaults Handlers[P, M, S]
+	// AddressStatus replaces ConvergingStatus in builders that say AwaitAddress; nil if there is no such thing as an address for the kind.
+	AddressStatus func(op concepts.ConvergingOperation, object P) (S, error)
+}
+
+// NewKind returns a kind of namespaced objects that are judged by a function. Its fields can be changed.
+func NewKind[P client.Object, M Mutator, S concepts.Converging](
+	gvk schema.GroupVersionKind, newMutator func(object P) M, converging func(op concepts.ConvergingOperation, object P) (S, error),
+) Kind[P, M, S] {
+	return Kind[P, M, S]{GroupVersionKind: gvk, NewMutator: newMutator, Defaults: Handlers[P, M, S]{ConvergingStatus: converging}}
+}
+
+// NewAppliedKind returns a kind of namespaced objects that are ready when they are applied. Its fields can be changed.
+func NewAppliedKind[P client.Object, M Mutator](gvk schema.GroupVersionKind, newMutator func(object P) M) Kind[P, M, concepts.OperationalStatusWithReason] {
+	kind := NewKind(gvk, newMutator, Applied[P])
+	kind.Applied = true
+	return kind
+}
+
+// Handlers are the functions that know the life of a kind of objects. They must not change the object, and must not make requests: they are called whenever the object changes.
+type Handlers[P client.Object, M Mutator, S concepts.Converging] struct {
+	// ConvergingStatus returns how far the object is. Required as a default.
+	ConvergingStatus func(op concepts.ConvergingOperation, object P) (S, error)
+	// GraceStatus returns how well the object does its job. Defaults to a status that follows from ConvergingStatus: Healthy if the object is converged, Down if it
+	// is failing, and Degraded otherwise.
+	GraceStatus func(object P) (concepts.GraceStatusWithReason, error)
+	// DeleteOnSuspend reports whether the object is deleted when it is suspended. Defaults to false.
+	DeleteOnSuspend func(object P) bool
+	// SuspendMutation records what suspends the object. Defaults to nothing.
+	SuspendMutation func(mutator M) error
+	// SuspensionStatus returns how far the suspension is. Defaults to Suspended.
+	SuspensionStatus func(object P) (concepts.SuspensionStatusWithReason, error)
+}
+
+// Applied is a ConvergingStatus for objects that work as soon as they exist.
+func Applied[P client.Object](concepts.ConvergingOperation, P) (concepts.OperationalStatusWithReason, error) {
+	return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusOperational, Reason: "applied"}, nil
+}
+
+// suspends reports whether objects have a suspended form.
+func (h Handlers[P, M, S]) suspends() bool {
+	return h.DeleteOnSuspend != nil || h.SuspendMutation != nil || h.SuspensionStatus != nil
+}
+
+// over returns the handlers, with those of others where there is none.
+func (h Handlers[P, M, S]) over(others Handlers[P, M, S]) Handlers[P, M, S] {
+	if h.ConvergingStatus == nil {
+		h.ConvergingStatus = others.ConvergingStatus
+	}
+	if h.GraceStatus == nil {
+		h.GraceStatus = others.GraceStatus
+	}
+	if h.DeleteOnSuspend == nil {
+		h.DeleteOnSuspend = others.DeleteOnSuspend
+	}
+	if h.SuspendMutation == nil {
+		h.SuspendMutation = others.SuspendMutation
+	}
+	if h.SuspensionStatus == nil {
+		h.SuspensionStatus = others.SuspensionStatus
+	}
+	return h
+}
+
+// Policies say how the reconciler treats an object. An empty field leaves the decision to the component.
+type Policies struct {
+	// Adoption says what happens if the object already exists.
+	Adoption inventory.AdoptionPolicy
+	// Reconcile says which changes cause the object to be applied again.
+	Reconcile inventory.ReconcilePolicy
+	// Update says how the object is updated.
+	Update inventory.UpdatePolicy
+	// Delete says what happens to the object when it is not declared any more, or when the component is deleted.
+	Delete inventory.DeletePolicy
+	// Prune says what happens to the object when it is not declared any more.
+	Prune inventory.PrunePolicy
+	// Drift says what happens if others change the object.
+	Drift inventory.DriftPolicy
+	// DeletePropagation says what happens to the objects that the object owns when it is deleted.
+	DeletePropagation metav1.DeletionPropagation
+	// ReapplyInterval is how long the object goes without being applied again, if others may have changed it unnoticed.
+	ReapplyInterval time.Duration
+	// ReadyTimeout is how long the object may take to become ready after it was written; then it counts as failed.
+	ReadyTimeout time.Duration
+}
+
+// annotations returns the policies as annotations have them, by the part of the key that follows the name of the
+// reconciler.
+func (p Policies) annotations() map[string]string {
+	given := map[string]string{}
+	if p == (Policies{}) {
+		return given
+	}
+	values := map[string]string{
+		types.AnnotationKeySuffixAdoptionPolicy:    string(p.Adoption),
+		types.AnnotationKeySuffixReconcilePolicy:   string(p.Reconcile),
+		types.AnnotationKeySuffixUpdatePolicy:      string(p.Update),
+		types.AnnotationKeySuffixDeletePolicy:      string(p.Delete),
+		types.AnnotationKeySuffixPrunePolicy:       string(p.Prune),
+		types.AnnotationKeySuffixDriftPolicy:       string(p.Drift),
+		types.AnnotationKeySuffixDeletePropagation: string(p.DeletePropagation),
+	}
+	for suffix, value := range values {
+		if value != "" {
+			given[suffix] = annotations.Kebab(value)
+		}
+	}
+	for suffix, value := range map[string]time.Duration{
+		types.AnnotationKeySuffixReapplyInterval: p.ReapplyInterval, types.AnnotationKeySuffixReadyTimeout: p.ReadyTimeout,
+	} {
+		if value != 0 {
+			given[suffix] = value.String()
+		}
+	}
+	return given
+}
+
+// WithPolicies sets the policies of the object.
+func (b *Builder[T, P, M, F, S]) WithPolicies(policies Policies) *Builder[T, P, M, F, S] {
+	b.policies = policies
+	return b
+}
+
+// Unowned leaves the object in the cluster when the component is deleted, and deletes it when it is not declared any
+// more. It overrides Policies.Delete.
+func (b *Builder[T, P, M, F, S]) Unowned() *Builder[T, P, M, F, S] {
+	return b.set(types.AnnotationKeySuffixDeletePolicy, types.DeletePolicyOrphanOnDelete)
+}
+
+// WithApplyOrder sets the wave in which the object is applied; see types.AnnotationKeySuffixApplyOrder. Defaults to 0.
+func (b *Builder[T, P, M, F, S]) WithApplyOrder(order int) *Builder[T, P, M, F, S] {
+	return b.set(types.AnnotationKeySuffixApplyOrder, strconv.Itoa(order))
+}
+
+// WithDeleteOrder sets the wave in which the object is deleted. Defaults to the reverse of the order in which the
+// resources of the component are applied.
+func (b *Builder[T, P, M, F, S]) WithDeleteOrder(order int) *Builder[T, P, M, F, S] {
+	return b.set(types.AnnotationKeySuffixDeleteOrder, strconv.Itoa(order))
+}
+
+// WithPurgeOrder sets the wave at whose end the object is deleted again; see types.AnnotationKeySuffixPurgeOrder.
+// Defaults to never.
+func (b *Builder[T, P, M, F, S]) WithPurgeOrder(order int) *Builder[T, P, M, F, S] {
+	return b.set(types.AnnotationKeySuffixPurgeOrder, strconv.Itoa(order))
+}
+
+func (b *Builder[T, P, M, F, S]) set(suffix, value string) *Builder[T, P, M, F, S] {
+	if b.annotations == nil {
+		b.annotations = map[string]string{}
+	}
+	b.annotations[suffix] = value
+	return b
 }

@@ -5,11 +5,14 @@ package generic
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/resources/concepts"
+	"github.com/component-operator/runtime/pkg/resources/feature"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -251,4 +254,144 @@ func (r *Resource[T, P, S]) current() P {
 
 func (r *Resource[T, P, S]) text() string {
 	return types.ObjectText(r.base.GetObjectKind().GroupVersionKind().GroupKind(), r.base.GetNamespace(), r.base.GetName())
+}
+
+// form says what is applied to an object.
+type form int
+
+const (
+	// active are all mutations whose features are on.
+	active form = iota
+	// whole is active, and then what suspends the object.
+	whole
+	// onlySuspension is what suspends the object.
+	onlySuspension
+	// preview is active, with a check for conflicts between mutations.
+	preview
+)
+
+// newAmender returns a function that applies the mutations of a builder to an object, and returns what it has noticed.
+func newAmender[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converging](b *Builder[T, P, M, F, S], suspend func(M) error) func(P, form) ([]string, error) {
+	newMutator, mutations, strict := b.kind.NewMutator, slices.Clone(b.mutations), b.strict
+	return func(object P, form form) ([]string, error) {
+		mutator := newMutator(object)
+		plan := planOf(mutator)
+		plan.strict = strict
+		if form == preview {
+			check, err := newConflictCheck(object)
+			if err != nil {
+				return nil, err
+			}
+			plan.after = check.after
+		}
+		if form != onlySuspension {
+			plan.mutations = make([]mutation, 0, len(mutations)+1)
+			for i, m := range mutations {
+				plan.begin(mutation{number: i + 1, name: m.Name})
+				if err := record(mutator, m); err != nil {
+					return nil, fmt.Errorf("mutation %q: %w", m.Name, err)
+				}
+				mutator.NextFeature()
+			}
+		}
+		if suspend != nil && (form == whole || form == onlySuspension) {
+			plan.begin(mutation{})
+			if err := guarded(func() error { return suspend(mutator) }); err != nil {
+				return nil, fmt.Errorf("suspension: %w", err)
+			}
+		}
+		err := mutator.Apply()
+		return plan.warnings, err
+	}
+}
+
+// record has a mutation record its edits if its feature is on.
+func record[M Mutator](mutator M, mutation feature.Mutation[M]) error {
+	return guarded(func() error {
+		if on, err := feature.IsOn(mutation.Feature); err != nil || !on {
+			return err
+		}
+		return mutation.Mutate(mutator)
+	})
+}
+
+// guarded makes a panic of a function of the author an error.
+func guarded(call func() error) (err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("panic: %v", reason)
+		}
+	}()
+	return call()
+}
+
+// planOf returns the Plan that a mutator embeds. A mutator without one gets a Plan that has no effect.
+func planOf(mutator Mutator) *Plan {
+	if planned, ok := mutator.(interface{ plan() *Plan }); ok {
+		return planned.plan()
+	}
+	return &Plan{}
+}
+
+// gated is what is known about a mutation of any kind.
+type gated struct {
+	name string
+	gate feature.Gate
+}
+
+func gatesOf[M any](mutations []feature.Mutation[M]) []gated {
+	gates := make([]gated, len(mutations))
+	for i, mutation := range mutations {
+		gates[i] = gated{name: mutation.Name, gate: mutation.Feature}
+	}
+	return gates
+}
+
+// Mutations returns the states of all mutations, in the order in which they are applied. It asks their gates.
+func (r *Resource[T, P, S]) Mutations() []concepts.MutationState {
+	states := make([]concepts.MutationState, len(r.gates))
+	for i, mutation := range r.gates {
+		states[i] = concepts.StateOfMutation(mutation.name, mutation.gate)
+	}
+	return states
+}
+
+// Preview is PreviewObject for callers that do not know the Go type of the object. It also returns what mutations have
+// noticed; Warnings does not change.
+func (r *Resource[T, P, S]) Preview() (object client.Object, warnings []string, err error) {
+	previewed, warnings, err := r.preview()
+	if err != nil {
+		return nil, nil, err
+	}
+	return previewed, warnings, nil
+}
+
+func (r *Resource[T, P, S]) preview() (P, []string, error) {
+	object := copyOf[T](r.base)
+	warnings, err := r.amend(object, preview)
+	if err != nil {
+		return nil, nil, fmt.Errorf("mutating %s: %w", r.text(), err)
+	}
+	return object, warnings, nil
+}
+
+// copyServerFields copies the fields that only the server and controllers set, some of the metadata and the status,
+// between objects of the same Go type.
+func copyServerFields(to, from client.Object) {
+	to.SetUID(from.GetUID())
+	to.SetResourceVersion(from.GetResourceVersion())
+	to.SetGeneration(from.GetGeneration())
+	to.SetCreationTimestamp(from.GetCreationTimestamp())
+	to.SetDeletionTimestamp(from.GetDeletionTimestamp())
+	to.SetDeletionGracePeriodSeconds(from.GetDeletionGracePeriodSeconds())
+	to.SetManagedFields(from.GetManagedFields())
+	if given, ok := from.(*unstructured.Unstructured); ok {
+		if status, found := given.Object["status"]; found {
+			to.(*unstructured.Unstructured).Object["status"] = status //nolint:errcheck,forcetypeassert // the types are the same
+		}
+		return
+	}
+	if status := reflect.ValueOf(to).Elem().FieldByName("Status"); status.IsValid() {
+		status.Set(reflect.ValueOf(from).Elem().FieldByName("Status"))
+	}
 }

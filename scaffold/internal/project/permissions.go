@@ -4,12 +4,24 @@
 package project
 
 import (
+	"context"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/rights"
+	"github.com/component-operator/runtime/pkg/generator"
+	"github.com/component-operator/runtime/pkg/types"
+	"github.com/component-operator/runtime/scaffold/internal/values"
 )
 
 // A Rule is something that the operator may do.
@@ -114,4 +126,190 @@ func tableOf(permissions *Permissions) string {
 	write("cluster", permissions.Cluster)
 	write("its namespace", permissions.Namespace)
 	return strings.TrimSuffix(out.String(), "\n")
+}
+
+// permissionsOf returns what an operator with these options needs.
+func permissionsOf(options *Options, contents *Contents) *Permissions {
+	permissions := &Permissions{Notes: contents.Notes}
+	for _, purpose := range rights.OfOperator(schema.GroupResource{Group: options.GroupName, Resource: options.Resource}) {
+		for _, needed := range purpose.Rules {
+			rule := Rule{PolicyRule: needed, Reason: purpose.Text, Need: purpose.Need}
+			if purpose.Home {
+				permissions.Namespace = append(permissions.Namespace, rule)
+				continue
+			}
+			permissions.Cluster = append(permissions.Cluster, rule)
+		}
+		if purpose.Need != rights.NeedNothing {
+			permissions.Switches = append(permissions.Switches, Switch{
+				Name: string(purpose.Need), Purpose: purpose.Text, On: slices.Contains(contents.Needs, purpose.Need),
+			})
+		}
+	}
+	for _, needed := range contents.Rules {
+		permissions.Cluster = append(permissions.Cluster, Rule{PolicyRule: needed, Reason: "dependents"})
+	}
+	return permissions
+}
+
+// Rendered is what an operator renders.
+type Rendered struct {
+	// Generator renders the dependents. Required.
+	Generator generator.Generator
+	// OperatorName is the prefix of the annotations that are policies. Required.
+	OperatorName string
+	// Values are what components get that say nothing. Default to none.
+	Values map[string]any
+	// Required are values that a component must set; they are part of each rendering. Default to none.
+	Required map[string]any
+	// Optional are values that a component may set, for what is empty by default. Default to none.
+	Optional map[string]any
+	// Choices are further values that a component may set. Default to none.
+	Choices []values.Choice
+	// APIVersions are versions, or kinds in versions, that clusters may serve, and whose existence the manifests depend
+	// on. Default to none.
+	APIVersions []string
+	// LooksUp means that the manifests depend on objects in the cluster, which are unknown at this point.
+	LooksUp bool
+}
+
+// namespace and name are those of the rendered component.
+const (
+	exampleNamespace = "default"
+	exampleName      = "example"
+)
+
+// AddRights finds out which rights the operator needs for what it renders. A rendering with the given values must
+// succeed; others may fail, which is noted.
+func (c *Contents) AddRights(ctx context.Context, source Rendered) error {
+	objects, err := renderFor(ctx, source, source.Required, nil)
+	if err != nil {
+		return err
+	}
+	again, err := renderFor(ctx, source, source.Required, nil)
+	if err != nil {
+		return err
+	}
+	if c.Random = !reflect.DeepEqual(objects, again); c.Random {
+		c.note("Its templates make other values with each rendering, such as passwords: " +
+			"these change when the operator restarts, unless a template looks up what is there.")
+	}
+	if source.LooksUp {
+		c.note("Its templates look up objects in the cluster; what they render only if such an object exists was not seen.")
+	}
+	variations, left := variationsOf(source)
+	if left > 0 {
+		c.note(fmt.Sprintf("There are too many values: %d of them were not varied.", left))
+	}
+	for _, variation := range variations {
+		more, err := renderFor(ctx, source, Merged(variation.values, source.Required), variation.apiVersions)
+		if err != nil {
+			if variation.invented {
+				continue
+			}
+			c.note(fmt.Sprintf("It cannot be rendered with %s: %v.", variation.text, err))
+			continue
+		}
+		objects = append(objects, more...)
+	}
+	c.note(aggregationNotes(objects)...)
+	guessed := map[string]bool{}
+	needed, err := rights.Of(rights.Request{
+		ReconcilerName: source.OperatorName, Objects: objects, Everywhere: true, UpdatePolicy: types.UpdatePolicyReplace,
+		Resolve: func(kind schema.GroupKind) (rights.Resource, error) {
+			plural, _ := meta.UnsafeGuessKindToResource(kind.WithVersion(""))
+			if !guessed[kind.String()] {
+				guessed[kind.String()] = true
+				c.note(fmt.Sprintf("Nothing defines %s; its resource is taken to be %s, in namespaces.", kind, plural.Resource))
+			}
+			return rights.Resource{GroupResource: plural.GroupResource(), Namespaced: true}, nil
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("computing the rights of the operator: %w", err)
+	}
+	c.Rules, c.Needs = needed[""], needsOf(objects, source.OperatorName)
+	return nil
+}
+
+// note adds notes, each as a single line.
+func (c *Contents) note(notes ...string) {
+	for _, note := range notes {
+		c.Notes = append(c.Notes, oneLine(note))
+	}
+}
+
+// needsOf finds out what the operator does for objects beside writing them.
+func needsOf(objects []*unstructured.Unstructured, operatorName string) []rights.Need {
+	var hooks, elsewhere bool
+	var created []string
+	for _, object := range objects {
+		if object.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
+			created = append(created, object.GetName())
+		}
+	}
+	for _, object := range objects {
+		_, isHook := object.GetAnnotations()[operatorName+"/"+types.AnnotationKeySuffixDeletionHook]
+		hooks = hooks || isHook
+		in := object.GetNamespace()
+		elsewhere = elsewhere || in != "" && in != exampleNamespace && !slices.Contains(created, in)
+	}
+	var needs []rights.Need
+	if hooks {
+		needs = append(needs, rights.NeedDeletionHooks)
+	}
+	if elsewhere {
+		needs = append(needs, rights.NeedNamespaces)
+	}
+	return needs
+}
+
+// render calls the generator as a reconciler does, for a new component and for one that exists.
+func renderFor(ctx context.Context, source Rendered, values map[string]any, apiVersions []string) ([]*unstructured.Unstructured, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("adding the types of Kubernetes: %w", err)
+	}
+	clnt, err := rights.NewOfflineClient(rights.OfflineOptions{Scheme: scheme, APIVersions: apiVersions})
+	if err != nil {
+		return nil, err
+	}
+	var result []*unstructured.Unstructured
+	for revision, installed := range []bool{false, true} {
+		rendering := generator.NewContext(ctx, generator.Surroundings{
+			ReconcilerName: source.OperatorName, LocalClient: clnt, Client: clnt, ComponentName: exampleName, ComponentNamespace: exampleNamespace,
+			ComponentDigest: strings.Repeat("0", 64), ComponentRevision: int64(revision + 1), Installed: installed,
+		})
+		objects, err := source.Generator.Generate(rendering, exampleNamespace, exampleName, types.UnstructurableMap(values))
+		if err != nil {
+			return nil, err
+		}
+		for _, object := range objects {
+			converted, err := clients.ToUnstructured(object, scheme)
+			if err != nil {
+				return nil, err
+			}
+			result = append(result, converted)
+		}
+	}
+	return result, nil
+}
+
+// aggregationNotes names the cluster roles that collect the rules of others. The API server lets only those write and
+// bind such a role who have all rights that there are, or may escalate and bind; the names of the roles are not known
+// beforehand, and for any role these are the rights of an administrator.
+func aggregationNotes(objects []*unstructured.Unstructured) []string {
+	var notes []string
+	for _, object := range objects {
+		kind := object.GroupVersionKind().GroupKind()
+		if _, aggregated := object.Object["aggregationRule"]; !aggregated || kind != (schema.GroupKind{Group: rbacv1.GroupName, Kind: "ClusterRole"}) {
+			continue
+		}
+		note := fmt.Sprintf("%s collects the rules of other roles. To write and bind it, the operator needs the verbs escalate and bind for clusterroles, "+
+			"which allow everything: they are left to rbac.additionalRules.", types.ObjectText(kind, "", object.GetName()))
+		if !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	return notes
 }

@@ -5,14 +5,18 @@ package project
 
 import (
 	"bytes"
+	"embed"
 	"fmt"
 	"go/format"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"text/template"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/scaffold/internal/values"
 )
@@ -274,4 +278,124 @@ func execute(parts *template.Template, source string, content []byte, data *para
 		return nil, fmt.Errorf("rendering template %s: %w", source, err)
 	}
 	return rendered.Bytes(), nil
+}
+
+// embedded are what scaffolded projects are made of.
+//
+// Each folder is a layer of the project: common is part of all projects, the others depend on the options. A file's path,
+// without the suffix .tmpl, is its path in the project; __version__ and __kind__ stand for a version of the API and the
+// kind in lower case. A path with __version__ makes a file for each version. The content is a Go template with the
+// delimiters [[ and ]], because most files have templates of their own. A file that consists of white space only is left
+// out.
+//
+// parts.tmpl of a layer defines what files of other layers include. The layer code is what the generators go and resources
+// share.
+//
+//go:embed all:templates
+var embedded embed.FS
+
+// layersFS returns the layers.
+func layersFS() fs.FS {
+	layers, _ := fs.Sub(embedded, "templates") // it fails for invalid paths only
+	return layers
+}
+
+// runtimeModule is the module that scaffolded projects build on.
+const runtimeModule = "github.com/component-operator/runtime"
+
+// versions are those that the runtime itself is built with: older ones do not work, because the go command never
+// selects a version that is older than what the runtime requires. A test compares them with go.mod.
+var versions = struct {
+	golang, kubernetes, controllerRuntime, logr string
+	controllerTools                             string
+}{
+	golang:            "1.26.0",
+	kubernetes:        "v0.37.2",
+	controllerRuntime: "v0.25.2",
+	logr:              "v1.4.4",
+	controllerTools:   "v0.23.0",
+}
+
+// capability is a spec of package component that the spec of a component may embed.
+type capability struct {
+	// Type is the name of the spec.
+	Type string
+	// Line says what it does.
+	Line string
+	// TypedLine says what it does if the dependents are typed resources. Defaults to Line.
+	TypedLine string
+	// Fields are the JSON names of its fields.
+	Fields []string
+	// Embedded reports whether it is on from the start. It is if its fields steer nothing but the reconciliation of the
+	// component itself.
+	Embedded bool
+}
+
+// capabilities are all that component offers. A test compares them with that package.
+var capabilities = []capability{
+	{
+		Type: "SuspensionSpec", Fields: []string{"suspend"}, Embedded: true, Line: "users can suspend the component.",
+		TypedLine: "users can suspend a component: its dependents are scaled down.",
+	},
+	{
+		Type: "PresenceSpec", Fields: []string{"presence"},
+		Line:      "users can suspend a component (its dependents are left alone, and run on), pause it (it shows what would be done), or archive it (its dependents are deleted).",
+		TypedLine: "users can suspend a component (its dependents are scaled down), pause it (it shows what would be done), or archive it (its dependents are deleted).",
+	},
+	{Type: "RequeueSpec", Fields: []string{"requeueInterval"}, Embedded: true, Line: "users can choose how often a ready component is reconciled without an event."},
+	{Type: "RetrySpec", Fields: []string{"retryInterval"}, Embedded: true, Line: "users can choose how long to wait before a retry."},
+	{Type: "TimeoutSpec", Fields: []string{"timeout"}, Embedded: true, Line: "users can choose the time within which the component should become ready."},
+	{Type: "ReapplySpec", Fields: []string{"reapplyInterval"}, Embedded: true, Line: "users can choose how often dependents are applied again without a change."},
+	{
+		Type: "PlacementSpec", Fields: []string{"namespace", "name"},
+		Line: "users can choose the namespace and the name for the dependents; needs rbac.namespaces in chart/values.yaml.",
+	},
+	{Type: "ClientSpec", Fields: []string{"kubeConfig"}, Line: "users can deploy to another cluster; needs rbac.references in chart/values.yaml."},
+	{
+		Type: "ImpersonationSpec", Fields: []string{"serviceAccountName"},
+		Line: "users can have the dependents written with the permissions of a ServiceAccount; needs rbac.impersonation in chart/values.yaml.",
+	},
+	{
+		Type: "PolicySpec", Fields: []string{"adoptionPolicy", "updatePolicy", "deletePolicy", "missingNamespacesPolicy"},
+		Line: "users can override the policies of the operator for adoption, updates, deletion and missing namespaces.",
+	},
+	{Type: "ReconcileSpec", Fields: []string{"reconcilePolicy"}, Line: "users can choose which changes apply the dependents again."},
+	{Type: "DriftSpec", Fields: []string{"driftPolicy"}, Line: "users can choose what happens if other clients change dependents."},
+	{Type: "DeletionSpec", Fields: []string{"maxDeletions"}, Line: "users can choose how many dependents may be deleted at once without approval."},
+	{Type: "TypeSpec", Fields: []string{"additionalManagedTypes"}, Line: "users can name further types whose instances block the deletion of the component."},
+}
+
+// capabilitiesOf returns all capabilities, as they are with a kind of generator.
+func capabilitiesOf(generator GeneratorKind) []capability {
+	result := slices.Clone(capabilities)
+	for i, capability := range result {
+		if generator == GeneratorResources && capability.TypedLine != "" {
+			result[i].Line = capability.TypedLine
+		}
+	}
+	return result
+}
+
+// What a chart or kustomization says gets into files of the project through the functions below, through packages that
+// marshal YAML, or as declarations of package values.
+
+// bare are texts that need no quotes in YAML unless they are something else than text, such as true.
+var bare = regexp.MustCompile(`^[A-Za-z0-9/][A-Za-z0-9./_-]*$`)
+
+// yamlText returns a text as a scalar of YAML. In a template, it is that text, too, and nothing that is evaluated.
+func yamlText(text string) string {
+	var parsed any
+	if err := yaml.Unmarshal([]byte(text), &parsed); err == nil && parsed == text && bare.MatchString(text) {
+		return text
+	}
+	return strings.ReplaceAll(strconv.Quote(text), "{", `\x7b`)
+}
+
+// markup are the characters with which Markdown begins a cell, HTML, a link or an escape, and templates an action.
+var markup = regexp.MustCompile(`[\\|<\[{]`)
+
+// markdown returns a text so that it stays where it is put in Markdown, or in a comment of Go: in its cell, item or
+// line. Backticks stay: they reach no further.
+func markdown(text string) string {
+	return markup.ReplaceAllString(strings.Join(strings.Fields(text), " "), `\$0`)
 }

@@ -11,9 +11,13 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/semver"
 )
 
 // An Update is what an update of a project does. It has changed nothing yet.
@@ -193,4 +197,198 @@ func versionsOf(tree Tree) map[string]bool {
 		}
 	}
 	return versions
+}
+
+// pendingMark exists while an update is not complete: some files are not written, or what is generated from them is
+// not.
+const pendingMark = ".scaffold/pending"
+
+const pendingText = `An update of this project was interrupted or has failed. "scaffold --update" with the same flags completes it.
+`
+
+// IsPending reports whether an update of the project in a folder is not complete.
+func IsPending(folder string) bool {
+	_, err := os.Lstat(filepath.Join(folder, pendingMark))
+	return err == nil
+}
+
+// Complete notes that what follows an update is done.
+func Complete(folder string) error {
+	if err := os.Remove(filepath.Join(folder, pendingMark)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("noting that the update is complete: %w", err)
+	}
+	return nil
+}
+
+// Apply writes the changes, and the record after all of them: whoever interrupts it and starts it again has lost
+// nothing. The update is pending until Complete is called.
+func (u *Update) Apply(ctx context.Context) error {
+	if len(u.Changes) > 0 {
+		if err := u.write(pendingMark, []byte(pendingText)); err != nil {
+			return err
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(u.Changes)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := u.write(path, u.Changes[path]); err != nil {
+			return err
+		}
+	}
+	for _, path := range u.record.Paths() {
+		if err := u.write(path, u.record[path]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// locate returns where a file of the project is. A symbolic link is followed. The error says so if that leads out of
+// the project.
+func (u *Update) locate(path string) (string, error) {
+	target := filepath.Join(u.folder, filepath.FromSlash(path))
+	found, err := filepath.EvalSymlinks(target)
+	if errors.Is(err, fs.ErrNotExist) {
+		info, err := os.Lstat(target)
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return "", errors.New("is a symbolic link to nothing; remove it, and run the update again")
+		}
+		return target, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	root, err := filepath.EvalSymlinks(u.folder)
+	if err != nil {
+		return "", err
+	}
+	if relative, err := filepath.Rel(root, found); err != nil || relative == ".." || strings.HasPrefix(relative, ".."+string(filepath.Separator)) {
+		return "", fmt.Errorf("is behind a symbolic link to %s, outside of the project, which scaffold does not change; replace the link by the file", found)
+	}
+	return found, nil
+}
+
+// write replaces the content of a file as a whole. An existing file keeps its mode and its line ends.
+func (u *Update) write(path string, content []byte) error {
+	target, err := u.locate(path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if content == nil {
+		// A link is removed, not what it leads to.
+		if err := os.Remove(filepath.Join(u.folder, filepath.FromSlash(path))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("removing %s: %w", path, err)
+		}
+		return nil
+	}
+	if u.windows[path] {
+		content = bytes.ReplaceAll(content, []byte("\n"), []byte("\r\n"))
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	temporary := target + ".scaffold-new"
+	err = os.WriteFile(temporary, content, modeOf(content))
+	if info, statErr := os.Stat(target); err == nil && statErr == nil {
+		err = os.Chmod(temporary, info.Mode().Perm())
+	}
+	if err == nil {
+		err = os.Rename(temporary, target)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("writing %s: %w", path, err), os.RemoveAll(temporary))
+	}
+	return nil
+}
+
+// usesWindowsLines reports whether all lines end with CR LF.
+func usesWindowsLines(content []byte) bool {
+	count := bytes.Count(content, []byte("\n"))
+	return count > 0 && bytes.Count(content, []byte("\r\n")) == count
+}
+
+// mergeFiles merges the changes of both sides with "git merge-file". Lines that both sides changed are between conflict
+// markers, and are counted.
+func mergeFiles(ctx context.Context, then, now, current []byte) (merged []byte, conflicts int, err error) {
+	folder, err := os.MkdirTemp("", "scaffold-merge-")
+	if err != nil {
+		return nil, 0, fmt.Errorf("merging: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	for name, content := range map[string][]byte{"then": then, "now": now, "current": current} {
+		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
+			return nil, 0, fmt.Errorf("merging: %w", err)
+		}
+	}
+	command := exec.CommandContext(ctx, "git", "merge-file", "-p", "-L", "yours", "-L", "scaffolded then", "-L", "scaffolded now", "current", "then", "now")
+	command.Dir = folder
+	merged, err = command.Output()
+	// Its exit code is the number of conflicts, at most 127; errors are negative numbers.
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		if conflicts = exit.ExitCode(); conflicts <= 0 || conflicts > 127 {
+			return nil, 0, fmt.Errorf("merging with git: %w %s", err, bytes.TrimSpace(exit.Stderr))
+		}
+		return merged, conflicts, nil
+	}
+	return merged, 0, err
+}
+
+// mergeModule brings the requirements of a go.mod file into another one: versions that are missing or older, the
+// version of Go, and what the template changed in replacements, or has added to the folders that the go command
+// ignores. Lines do not matter, because the go command rearranges the file.
+func mergeModule(then, now, current []byte) ([]byte, error) {
+	former, err := modfile.Parse("go.mod", then, nil)
+	latest, latestErr := modfile.Parse("go.mod", now, nil)
+	merged, mergedErr := modfile.Parse("go.mod", current, nil)
+	if err := errors.Join(err, latestErr, mergedErr); err != nil {
+		return nil, fmt.Errorf("reading go.mod: %w", err)
+	}
+	var failures []error
+	merged.SetRequireSeparateIndirect(mergeRequirements(latest.Require, merged.Require))
+	if latest.Go != nil && (merged.Go == nil || semver.Compare("v"+merged.Go.Version, "v"+latest.Go.Version) < 0) {
+		failures = append(failures, merged.AddGoStmt(latest.Go.Version))
+	}
+	for _, folder := range latest.Ignore {
+		if !ignores(former, folder) && !ignores(merged, folder) {
+			failures = append(failures, merged.AddIgnore(folder.Path))
+		}
+	}
+	for _, replacement := range former.Replace {
+		if !replaces(latest, replacement) && replaces(merged, replacement) {
+			failures = append(failures, merged.DropReplace(replacement.Old.Path, replacement.Old.Version))
+		}
+	}
+	for _, replacement := range latest.Replace {
+		if !replaces(former, replacement) {
+			failures = append(failures, merged.AddReplace(replacement.Old.Path, replacement.Old.Version, replacement.New.Path, replacement.New.Version))
+		}
+	}
+	if err := errors.Join(failures...); err != nil {
+		return nil, fmt.Errorf("changing go.mod: %w", err)
+	}
+	merged.Cleanup()
+	return modfile.Format(merged.Syntax), nil
+}
+
+// mergeRequirements returns the requirements with those that are missing or newer in the latest ones.
+func mergeRequirements(latest, requirements []*modfile.Require) []*modfile.Require {
+	for _, wanted := range latest {
+		i := slices.IndexFunc(requirements, func(have *modfile.Require) bool { return have.Mod.Path == wanted.Mod.Path })
+		switch {
+		case i < 0:
+			requirements = append(requirements, &modfile.Require{Mod: wanted.Mod, Indirect: wanted.Indirect})
+		case semver.Compare(requirements[i].Mod.Version, wanted.Mod.Version) < 0:
+			requirements[i].Mod.Version = wanted.Mod.Version
+		}
+	}
+	return requirements
+}
+
+func ignores(file *modfile.File, wanted *modfile.Ignore) bool {
+	return slices.ContainsFunc(file.Ignore, func(have *modfile.Ignore) bool { return have.Path == wanted.Path })
+}
+
+func replaces(file *modfile.File, wanted *modfile.Replace) bool {
+	return slices.ContainsFunc(file.Replace, func(have *modfile.Replace) bool { return have.Old == wanted.Old && have.New == wanted.New })
 }

@@ -4,13 +4,16 @@
 package values
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	yamlv3 "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
@@ -247,4 +250,186 @@ func (f fallback) below(name string) fallback {
 func (f fallback) keys() []string {
 	fields, _ := f.value.(map[string]any)
 	return sortedKeys(fields)
+}
+
+// separator divides the keys of a path. No YAML key has it.
+const separator = "\x00"
+
+// A remark is what values.yaml says about a value beside the value.
+type remark struct {
+	text  string
+	float bool // written with a fraction, such as 1.0
+}
+
+// parameter is how Bitnami documents values: ## @param path.to.key [array] Text.
+var parameter = regexp.MustCompile(`^@param\s+(\S+)\s*(?:\[[^\]]*\])?\s*(.*)$`)
+
+// typeHint is how helm-docs overrides a type: # -- (int) Text.
+var typeHint = regexp.MustCompile(`^\([A-Za-z/]+\)\s*`)
+
+// example is how a commented-out value looks: key:, key: value, - element.
+var example = regexp.MustCompile(`^\s*(?:- .*|-|[a-z"'][A-Za-z0-9_."'/-]*:(?:\s.*)?)$`)
+
+// readRemarks returns the remarks on all values, by the keys that lead to them.
+func readRemarks(content []byte) (map[string]remark, error) {
+	var document yamlv3.Node
+	if err := yamlv3.Unmarshal(content, &document); err != nil {
+		return nil, fmt.Errorf("reading the comments of values.yaml: %w", err)
+	}
+	remarks := map[string]remark{}
+	if document.Kind == yamlv3.DocumentNode && len(document.Content) > 0 {
+		collectRemarks(document.Content[0], "", remarks)
+	}
+	for path, text := range parameters(content) {
+		r := remarks[path]
+		r.text = text
+		remarks[path] = r
+	}
+	return remarks, nil
+}
+
+func collectRemarks(node *yamlv3.Node, path string, remarks map[string]remark) {
+	if node.Kind != yamlv3.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		full := key.Value
+		if path != "" {
+			full = path + separator + key.Value
+		}
+		text := commentText(key.HeadComment)
+		if text == "" {
+			text = commentText(value.LineComment)
+		}
+		if text == "" {
+			text = commentText(key.LineComment)
+		}
+		remarks[full] = remark{text: text, float: value.Kind == yamlv3.ScalarNode && value.Tag == "!!float"}
+		collectRemarks(value, full, remarks)
+	}
+}
+
+// parameters returns what @param lines say, by path.
+func parameters(content []byte) map[string]string {
+	texts := map[string]string{}
+	for line := range strings.SplitSeq(string(content), "\n") {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "#") {
+			continue
+		}
+		match := parameter.FindStringSubmatch(strings.TrimSpace(strings.TrimLeft(line, "#")))
+		if len(match) > 2 && match[2] != "" {
+			texts[strings.ReplaceAll(match[1], ".", separator)] = match[2]
+		}
+	}
+	return texts
+}
+
+// commentText returns the prose of a comment. Of several paragraphs the last one counts: those before it belong to a
+// section. What is not prose is left out: annotations of generators, and values that are commented out.
+func commentText(comment string) string {
+	paragraphs := strings.Split(strings.TrimSpace(comment), "\n\n")
+	var lines []string
+	skipping := false
+	for line := range strings.SplitSeq(paragraphs[len(paragraphs)-1], "\n") {
+		line = strings.TrimRight(strings.TrimPrefix(strings.TrimLeft(strings.TrimSpace(line), "#"), " "), " \t")
+		trimmed := strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(trimmed, "@schema"):
+			skipping = !skipping
+		case skipping, strings.HasPrefix(trimmed, "@"), trimmed == "", isRuler(trimmed):
+		case strings.HasPrefix(trimmed, "-- "), trimmed == "--":
+			// helm-docs: the description begins here.
+			lines = []string{typeHint.ReplaceAllString(strings.TrimSpace(strings.TrimPrefix(trimmed, "--")), "")}
+		case example.MatchString(line), strings.HasPrefix(line, "  ") && len(lines) == 0:
+			return sentence(lines)
+		default:
+			lines = append(lines, trimmed)
+		}
+	}
+	return sentence(lines)
+}
+
+// sentence returns the lines as one. A colon at the end announced an example that is left out.
+func sentence(lines []string) string {
+	text := strings.TrimSpace(strings.Join(lines, " "))
+	if announced, ok := strings.CutSuffix(text, ":"); ok {
+		text = announced + "."
+	}
+	return text
+}
+
+// isRuler reports whether a line has nothing but drawing.
+func isRuler(line string) bool {
+	return strings.Trim(line, "-=*#~_+ ") == ""
+}
+
+// schemaURL is the address under which Helm compiles a schema.
+const schemaURL = "file:///values.schema.json"
+
+type noLoader struct{}
+
+// Load refuses: reading a schema must not read files or fetch from addresses that its author chose.
+func (noLoader) Load(string) (any, error) {
+	return nil, errors.New("only references within the schema are allowed, such as #/definitions/name")
+}
+
+// compile reads a schema, with the drafts that Helm knows.
+func compile(content []byte) (*jsonschema.Schema, error) {
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
+	if err != nil {
+		return nil, fmt.Errorf("reading values.schema.json as JSON: %w", err)
+	}
+	if _, isBool := document.(bool); isBool {
+		return nil, errors.New("values.schema.json: the root is true or false: must be an object with keywords")
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(noLoader{})
+	if err := compiler.AddResource(schemaURL, document); err != nil {
+		return nil, fmt.Errorf("reading values.schema.json: %w", err)
+	}
+	schema, err := safely(func() (*jsonschema.Schema, error) { return compiler.Compile(schemaURL) })
+	if err != nil {
+		return nil, fmt.Errorf("compiling values.schema.json: %w", err)
+	}
+	return schema, nil
+}
+
+// safely turns a panic of the library into an error, as Helm does.
+func safely[T any](call func() (T, error)) (result T, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("unusable schema: %v", r)
+		}
+	}()
+	return call()
+}
+
+// accepts reports whether all schemas accept a value.
+func accepts(schemas []*jsonschema.Schema, value any) bool {
+	return !slices.ContainsFunc(schemas, func(s *jsonschema.Schema) bool {
+		_, err := safely(func() (struct{}, error) { return struct{}{}, s.Validate(value) })
+		return err != nil
+	})
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// literal returns a value as JSON, for comments.
+func literal(value any) string {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return fmt.Sprint(value)
+	}
+	return strings.TrimSpace(out.String())
 }

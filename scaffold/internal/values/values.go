@@ -4,11 +4,14 @@
 package values
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"sigs.k8s.io/yaml"
 )
 
@@ -145,4 +148,152 @@ func at(path string) string {
 		return "the root"
 	}
 	return fmt.Sprintf("%q", path)
+}
+
+const (
+	// sampleDepth limits how deep values are made, since a schema may refer to itself.
+	sampleDepth = 12
+	// sampleLength limits how long lists and texts are made.
+	sampleLength = 1000
+)
+
+// A sampler makes values that a schema accepts, as far as they are found. Of alternatives, it takes the first one.
+type sampler struct {
+	source *source
+	// everything means that what is empty by default gets a value, too. Such values need not be valid together.
+	everything bool
+	size       int
+}
+
+// choose decides for the first alternative of each choice.
+func choose(schemas []*jsonschema.Schema) *facts {
+	f := gather(schemas...)
+	for i := 0; i < len(f.choices) && i < maxDepth; i++ {
+		if len(f.choices[i]) > 0 {
+			f.add(f.choices[i][0])
+		}
+	}
+	return f
+}
+
+// object returns an object with what is required, what has an invalid default, and, with everything, what is empty.
+// Subcharts that are switched off require nothing.
+func (g *sampler) object(schemas []*jsonschema.Schema, def fallback, depth int) map[string]any {
+	f := choose(schemas)
+	values := map[string]any{}
+	for _, name := range slices.Concat(f.required(), f.names(), def.keys(), g.source.below(def.path)) {
+		below := def.below(name)
+		known := g.source.schemas(below.path, f.property(name))
+		if _, done := values[name]; done || !g.isWanted(slices.Contains(f.required(), name), known, below) {
+			continue
+		}
+		value := g.value(known, below, depth+1)
+		if made, isMap := value.(map[string]any); value != nil && !(g.source.isChart(below.path) && isMap && len(made) == 0) {
+			values[name] = value
+		}
+	}
+	return values
+}
+
+// isWanted reports whether a field gets a value, or is looked into.
+func (g *sampler) isWanted(required bool, known []*jsonschema.Schema, def fallback) bool {
+	chart, isChart := g.source.charts[def.path]
+	switch {
+	case chart.off && !g.everything:
+		return false
+	case isChart, g.everything && isEmpty(def.value):
+		return true
+	case def.set:
+		return !accepts(known, def.value)
+	default:
+		return required
+	}
+}
+
+// isEmpty reports whether a value is empty, or an object, in which values may be empty.
+func isEmpty(value any) bool {
+	list, isList := value.([]any)
+	_, isObject := value.(map[string]any)
+	return value == nil || value == "" || isList && len(list) == 0 || isObject
+}
+
+// value returns a value that all schemas accept, as far as it is found. Nil if there is none.
+func (g *sampler) value(schemas []*jsonschema.Schema, def fallback, depth int) any {
+	g.size++
+	if depth > sampleDepth || g.size > maxNodes {
+		return nil
+	}
+	f := choose(schemas)
+	items, _ := f.items()
+	_, isObject := def.value.(map[string]any)
+	switch {
+	case isObject || f.types != tAll && f.types&tObject != 0 || len(f.names()) > 0:
+		if values := g.object(schemas, def, depth); len(values) > 0 || !g.everything {
+			return values
+		}
+		return nil
+	case f.types&^tNull == tArray || len(items) > 0:
+		return g.list(f, items, depth)
+	case len(schemas) == 0 && def.value != "" && g.everything:
+		return nil // Nothing says what it could be.
+	}
+	return f.scalar(schemas)
+}
+
+func (g *sampler) list(f *facts, items []*jsonschema.Schema, depth int) any {
+	values := []any{}
+	least := first(f, func(s *jsonschema.Schema) *int { return s.MinItems })
+	for least != nil && len(values) < min(*least, sampleLength) || g.everything && len(values) == 0 {
+		value := g.value(items, fallback{path: separator}, depth+1)
+		if value == nil {
+			return nil
+		}
+		values = append(values, value)
+	}
+	return values
+}
+
+// samples are tried for values. The first one is a DNS name, because strings that are empty by default often are host
+// names. The others are of usual formats and patterns.
+var samples = []any{
+	"example.org", "example", "value", "1", "aaa", "AAA", "a", "A", "v1", "1.0.0", "v1.0.0", "1Gi", "100m", "1h", "user@example.org", "https://example.org/",
+	"192.0.2.1", "2001:db8::1", "2024-01-31", "2024-01-31T12:00:00Z", "12:00:00Z", "P1D", "123e4567-e89b-42d3-a456-426614174000", true,
+}
+
+// scalar returns the first one that the schemas accept of listed values, defaults, examples and usual values. Nil if
+// there is none.
+func (f *facts) scalar(schemas []*jsonschema.Schema) any {
+	var candidates []any
+	if listed := f.enum(); listed != nil {
+		candidates = append(candidates, *listed...)
+	}
+	for _, s := range f.schemas {
+		if s.Default != nil {
+			candidates = append(candidates, *s.Default)
+		}
+		candidates = append(candidates, s.Examples...)
+	}
+	candidates = append(candidates, samples...)
+	for _, s := range f.schemas {
+		if s.MinLength != nil {
+			candidates = append(candidates, strings.Repeat("x", min(*s.MinLength, sampleLength)))
+		}
+	}
+	numbers := []*big.Rat{new(big.Rat), big.NewRat(1, 1)}
+	for _, s := range f.schemas {
+		for _, bound := range []*big.Rat{s.MultipleOf, s.Minimum, s.Maximum, s.ExclusiveMinimum, s.ExclusiveMaximum} {
+			if bound != nil {
+				numbers = append(numbers, bound, new(big.Rat).Add(bound, big.NewRat(1, 1)), new(big.Rat).Sub(bound, big.NewRat(1, 1)))
+			}
+		}
+	}
+	for _, number := range numbers {
+		candidates = append(candidates, json.Number(decimal(number)))
+	}
+	for _, value := range candidates {
+		if value != nil && value != "" && accepts(schemas, value) {
+			return value
+		}
+	}
+	return nil
 }

@@ -1,15 +1,25 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package outcomes defines how the steps of a pass end, and what the status says about it.
 package outcomes
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/resources/concepts"
+	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -107,4 +117,313 @@ const (
 // Backoff returns FirstBackoff, doubled with each attempt up to a limit.
 func Backoff(attempts int, limit time.Duration) time.Duration {
 	return min(FirstBackoff<<min(attempts, 20), limit)
+}
+
+// Reasons that are no statuses of package concepts.
+const (
+	ReasonError    = "Error"
+	ReasonArchived = "Archived"
+	ReasonDeleting = "Deleting"
+)
+
+// priorities are the reasons for not being healthy, the most important one first.
+var priorities = []string{
+	ReasonError, string(concepts.GraceStatusDown), string(concepts.GraceStatusDegraded),
+	string(concepts.SuspensionStatusPending), string(concepts.SuspensionStatusSuspending),
+	string(concepts.AliveConvergingStatusFailing), string(concepts.OperationalStatusFailing), string(concepts.CompletionStatusFailing),
+	inventory.NoticeReasonBlocked,
+	string(concepts.AliveConvergingStatusScaling), string(concepts.CompletionStatusRunning), string(concepts.AliveConvergingStatusUpdating),
+	string(concepts.AliveConvergingStatusCreating), string(concepts.OperationalStatusPending), string(concepts.CompletionStatusPending),
+}
+
+// HealthFacts are what a pass has found.
+type HealthFacts struct {
+	// Outcome is how the pass has ended, and Message what it says.
+	Outcome Kind
+	Message string
+	// Waits and Failures are those of the engine.
+	Waits, Failures []inventory.Notice
+	// Inventory has the phases of the dependents.
+	Inventory []*inventory.Item
+	// Since is the time since which the component is not ready, in its present form; zero if it is.
+	Since time.Time
+	Now   time.Time
+}
+
+// HealthCondition is what the condition says.
+type HealthCondition struct {
+	// Healthy is the status of the condition.
+	Healthy         bool
+	Reason, Message string
+	// Wake is how long it takes until the condition may change by itself; zero if it does not.
+	Wake time.Duration
+}
+
+// HealthOf returns what the condition says. It reports false if it says what it said before.
+func HealthOf(f HealthFacts) (condition HealthCondition, known bool) {
+	switch f.Outcome {
+	case Ready, Held:
+		return HealthCondition{Healthy: true, Reason: string(concepts.GraceStatusHealthy), Message: f.Message}, true
+	case Suspended:
+		return HealthCondition{Healthy: true, Reason: string(concepts.SuspensionStatusSuspended), Message: f.Message}, true
+	case Archived:
+		return HealthCondition{Healthy: true, Reason: ReasonArchived, Message: f.Message}, true
+	case Deleting, Blocked:
+		return HealthCondition{Reason: ReasonDeleting, Message: f.Message}, true
+	case Retriable:
+		return HealthCondition{Reason: inventory.NoticeReasonBlocked, Message: f.Message}, true
+	case Refused, Error:
+		return HealthCondition{Reason: ReasonError, Message: f.Message}, true
+	case Progressing, Failed:
+		return f.unhealthy(), true
+	case Continue, Paused, Gone, Abandoned:
+	}
+	return HealthCondition{}, false
+}
+
+// unhealthy weighs the dependents that are not ready. After its grace period, one counts by its grade.
+func (f HealthFacts) unhealthy() HealthCondition {
+	phases := map[types.ObjectID]inventory.Phase{}
+	for _, item := range f.Inventory {
+		phases[types.IDOf(item)] = item.Phase
+	}
+	failed := map[types.ObjectID]bool{}
+	for _, notice := range f.Failures {
+		failed[types.IDOf(notice.Object)] = true
+	}
+	worst, wake := "", time.Duration(0)
+	notices := map[string][]inventory.Notice{}
+	for _, notice := range f.Waits {
+		id := types.IDOf(notice.Object)
+		reason := reasonOf(notice, phases[id], failed[id])
+		if grade, left := f.graded(notice); grade != "" {
+			reason = grade
+		} else if left > 0 && (wake == 0 || left < wake) {
+			wake = left
+		}
+		notices[reason] = append(notices[reason], notice)
+		if worst == "" || rank(reason) < rank(worst) {
+			worst = reason
+		}
+	}
+	if worst == "" {
+		// The pass waits for something other than a dependent.
+		return HealthCondition{Reason: string(concepts.OperationalStatusPending), Message: f.Message}
+	}
+	return HealthCondition{Reason: worst, Message: messages[worst] + Notices(notices[worst]), Wake: wake}
+}
+
+// messages are what messages begin with.
+var messages = map[string]string{
+	string(concepts.GraceStatusDown):     "component is down: ",
+	string(concepts.GraceStatusDegraded): "component is degraded: ",
+}
+
+// graded returns the grade of a dependent whose grace period is over; otherwise empty, and how much of the period is
+// left. A dependent that does its job is not graded, although it is not ready; one of which that is not known counts as
+// degraded.
+func (f HealthFacts) graded(notice inventory.Notice) (grade string, left time.Duration) {
+	if notice.Grace == 0 {
+		return "", 0
+	}
+	if left = f.since().Add(notice.Grace).Sub(f.Now); left > 0 {
+		return "", left
+	}
+	switch notice.Grade {
+	case status.GradeHealthy:
+		return "", 0
+	case status.GradeDown:
+		return string(concepts.GraceStatusDown), 0
+	case status.GradeDegraded:
+	}
+	return string(concepts.GraceStatusDegraded), 0
+}
+
+func (f HealthFacts) since() time.Time {
+	if f.Since.IsZero() {
+		return f.Now
+	}
+	return f.Since
+}
+
+// reasonOf returns why a dependent is not ready. The judge, which sees only the object, does not know whether it was
+// ready before; so it may call an object created or scaled that is, in fact, the other.
+func reasonOf(notice inventory.Notice, phase inventory.Phase, failed bool) string {
+	created, scaling := string(concepts.AliveConvergingStatusCreating), string(concepts.AliveConvergingStatusScaling)
+	switch {
+	case notice.Reason == created && phase == inventory.PhaseReady:
+		return scaling
+	case notice.Reason == scaling && phase == inventory.PhaseCreating:
+		return created
+	case notice.Reason == scaling && phase == inventory.PhaseUpdating:
+		return string(concepts.AliveConvergingStatusUpdating)
+	case notice.Reason != "":
+		return notice.Reason
+	case failed:
+		return string(concepts.OperationalStatusFailing)
+	case phase == inventory.PhaseCreating:
+		return created
+	case phase == inventory.PhaseUpdating:
+		return string(concepts.AliveConvergingStatusUpdating)
+	default:
+		return string(concepts.OperationalStatusPending)
+	}
+}
+
+// rank returns the place of a reason among the priorities. Words that are not known count least.
+func rank(reason string) int {
+	if i := slices.Index(priorities, reason); i >= 0 {
+		return i
+	}
+	return len(priorities)
+}
+
+// MaxMessageLength is the maximum length of messages of conditions, in bytes. Events repeat them; their limit is 1 KiB.
+const MaxMessageLength = 1024
+
+// Bound returns a sentence that fits into a condition, without rejected values. The path of a field at its beginning
+// stays as it is.
+func Bound(message string) string {
+	message = texts.Text(message)
+	first, size := utf8.DecodeRuneInString(message)
+	if word, _, _ := strings.Cut(message, " "); size > 0 && !strings.HasPrefix(word, "spec.") {
+		message = string(unicode.ToUpper(first)) + message[size:]
+	}
+	return texts.Truncate(message, MaxMessageLength)
+}
+
+// listLimit leaves room for the text around a list in a message.
+const listLimit = MaxMessageLength - 160
+
+// Join joins as many items as fit, and counts the others.
+func Join(items []string, separator string) string {
+	var out strings.Builder
+	for i, item := range items {
+		if i > 0 && out.Len()+len(separator)+len(item) > listLimit {
+			return out.String() + " … and " + strconv.Itoa(len(items)-i) + " more"
+		}
+		if i > 0 {
+			out.WriteString(separator)
+		}
+		out.WriteString(item)
+	}
+	return out.String()
+}
+
+// Name formats the identity of an object.
+func Name(object types.ObjectKey) string { return types.IDOf(object).String() }
+
+// Notices formats the objects of notices with their messages, sorted.
+func Notices(notices []reconciler.Notice) string {
+	items := make([]string, len(notices))
+	for i, notice := range notices {
+		items[i] = Name(notice.Object) + ": " + notice.Message
+	}
+	slices.Sort(items)
+	return Join(items, "; ")
+}
+
+// Waves names waves, by their apply or delete orders. Where it is nil, or returns an empty name, they have their
+// numbers.
+type Waves func(order int) string
+
+// Name returns the name of a wave.
+func (w Waves) Name(order int) string {
+	if w != nil {
+		if name := w(order); name != "" {
+			return name
+		}
+	}
+	return types.WaveText(order)
+}
+
+// Waits formats the dependents that a wave waits for; what is "ready" or "deleted".
+func (w Waves) Waits(result reconciler.Result, what string) string {
+	if len(result.Waits) == 0 {
+		return w.Name(result.Wave) + " is being processed"
+	}
+	// Waits may include more than the wave, such as a namespace, or redundant dependents.
+	size := max(result.WaveSize, len(result.Waits))
+	return fmt.Sprintf("%d of %s of %s not %s: %s", len(result.Waits), Dependents(size), w.Name(result.Wave), what, Notices(result.Waits))
+}
+
+// Dependents formats a number of dependents.
+func Dependents(count int) string {
+	if count == 1 {
+		return "1 dependent"
+	}
+	return strconv.Itoa(count) + " dependents"
+}
+
+// Failures formats the failed dependents.
+func Failures(result reconciler.Result) string {
+	return Dependents(len(result.Failures)) + " failed: " + Notices(result.Failures)
+}
+
+// Aftermath continues a sentence by the state of the on-failure hooks; empty if there is nothing to say.
+func Aftermath(result reconciler.Result) string {
+	switch {
+	case result.Aftermath.Problem != "":
+		return "; on-failure hooks cannot be applied: " + result.Aftermath.Problem
+	case len(result.Aftermath.Failures) > 0:
+		return "; on-failure hooks have failed: " + Notices(result.Aftermath.Failures)
+	case len(result.Aftermath.Waits) > 0:
+		return "; on-failure hooks are not ready: " + Notices(result.Aftermath.Waits)
+	default:
+		return ""
+	}
+}
+
+// Drift continues a sentence by the dependents that others have changed; empty if there are none.
+func Drift(result reconciler.Result) string {
+	if len(result.Drift) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d changed by other clients: %s", len(result.Drift), Notices(result.Drift))
+}
+
+// Unhealthy continues a sentence about dependents that are ready by those that are not healthy; empty if there are
+// none.
+func Unhealthy(dependents []reconciler.Unhealthy) string {
+	if len(dependents) == 0 {
+		return ""
+	}
+	items := make([]string, len(dependents))
+	for i, dependent := range dependents {
+		items[i] = fmt.Sprintf("%s is %s: %s", Name(dependent.Object), strings.ToLower(string(dependent.Grade)), dependent.Message)
+	}
+	return "; not healthy: " + Join(items, "; ")
+}
+
+// HeldBack says what a plan would change, and which dependents are not ready.
+func HeldBack(plan reconciler.Plan) string {
+	var held, unready []string
+	for _, change := range plan.Changes {
+		name := Name(change.Object)
+		switch {
+		case change.Refusal != "":
+			held = append(held, name+": would be refused: "+change.Refusal)
+		case change.Verb != "":
+			held = append(held, fmt.Sprintf("%s: would be %s%s", name, strings.ToLower(string(change.Verb)), because(change.Reason)))
+		case change.Status != "" && change.Status != status.CurrentStatus:
+			unready = append(unready, name+": "+change.Message)
+		case change.Reason != "":
+			held = append(held, name+": "+change.Reason)
+		}
+	}
+	message := "nothing is held back"
+	if len(held) > 0 {
+		message = fmt.Sprintf("%d held back: %s", len(held), Join(held, "; "))
+	}
+	if len(unready) > 0 {
+		message += fmt.Sprintf("; %d not ready: %s", len(unready), Join(unready, "; "))
+	}
+	return message
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ", because: " + reason
 }

@@ -5,8 +5,15 @@ package queue
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 )
 
 const (
@@ -64,4 +71,112 @@ func (p *Places) enter(target string) (leave func(slow bool), ok bool) {
 			p.taken--
 		}
 	}, true
+}
+
+// StayMemory is what a process remembers about the failures of one target to answer. Only one pass uses it at a time.
+// The zero value is ready for use.
+type StayMemory struct {
+	// unanswered says why the target was not reached; noAnswers is the number of consecutive passes without an answer.
+	unanswered string
+	noAnswers  int
+}
+
+// Stay is the time that a pass takes, including its work with a remote cluster.
+type Stay struct {
+	places *Places
+	memory *StayMemory
+	// leave ends the work with a remote cluster; nil before it begins.
+	leave func(slow bool)
+}
+
+// errTooLong ends a pass that has taken too long.
+var errTooLong = errors.New("the pass took too long")
+
+// BeginStay limits the duration of a pass. The returned function ends the stay.
+func BeginStay(ctx context.Context, places *Places, memory *StayMemory) (*Stay, context.Context, func()) {
+	s := &Stay{places: places, memory: memory}
+	ctx, longest := clients.WithLongest(ctx)
+	ctx, cancel := context.WithTimeoutCause(ctx, LongestPass, errTooLong)
+	return s, ctx, func() {
+		if s.leave != nil {
+			s.leave(longest.Duration() >= places.slow)
+		}
+		cancel()
+	}
+}
+
+// Visit starts the work with a remote cluster, unless too many components wait for slow clusters. Only the first call
+// of a pass has an effect.
+func (s *Stay) Visit(target string) outcomes.Outcome {
+	if s.leave != nil {
+		return outcomes.Proceed
+	}
+	leave, ok := s.places.enter(target)
+	if !ok {
+		return s.crowded()
+	}
+	s.leave = leave
+	return outcomes.Proceed
+}
+
+// crowded is the outcome of a pass that has no place. The last error of the target is more useful to users than the
+// reason for the wait.
+func (s *Stay) crowded() outcomes.Outcome {
+	message := s.memory.unanswered
+	if message == "" {
+		message = fmt.Sprintf("waiting for its turn: too many components wait for slow clusters (%d)", s.places.limit)
+	}
+	o := outcomes.Retry(message, crowdDelay)
+	o.Crowded = true
+	return o
+}
+
+// Remote says where dependents are that are in another cluster, for messages. Both fields may be empty.
+type Remote struct {
+	// Server is the address of the cluster.
+	Server string
+	// KubeConfigFrom is the object with the kubeconfig.
+	KubeConfigFrom string
+}
+
+// Interpret replaces the outcome of a pass that was cut off, or got no answer, by one that says so. The delay grows
+// with each failure, up to the limit. Errors, and what the API server rejects, say where the dependents are.
+func (s *Stay) Interpret(ctx context.Context, o outcomes.Outcome, remote Remote, limit time.Duration) outcomes.Outcome {
+	if slices.Contains([]outcomes.Kind{outcomes.Ready, outcomes.Gone, outcomes.Abandoned, outcomes.Suspended, outcomes.Paused, outcomes.Archived}, o.Kind) {
+		s.memory.unanswered, s.memory.noAnswers = "", 0
+		return o
+	}
+	where := ""
+	if s.leave != nil && remote.KubeConfigFrom != "" {
+		where = "; its kubeconfig is in " + remote.KubeConfigFrom
+	}
+	var noAnswer *clients.NoAnswerError
+	switch cause := context.Cause(ctx); {
+	case o.Crowded:
+		return o
+	case errors.Is(cause, errTooLong):
+		o = outcomes.Retry("the pass took too long; the next one continues"+where, outcomes.FirstBackoff)
+	case o.Kind == outcomes.Error && errors.As(o.Err, &noAnswer):
+		o = outcomes.Retry(noAnswer.Error()+where, outcomes.Backoff(s.memory.noAnswers, limit))
+		s.memory.noAnswers++
+	default:
+		s.memory.unanswered, s.memory.noAnswers = "", 0
+		return remote.explain(o)
+	}
+	s.memory.unanswered = o.Message
+	return o
+}
+
+// explain adds to an outcome that may be due to the other cluster which one it is.
+func (r Remote) explain(o outcomes.Outcome) outcomes.Outcome {
+	rejected := o.Kind == outcomes.Refused && (o.Refusal == nil || o.Refusal.Rejected)
+	if r.KubeConfigFrom == "" || o.Kind != outcomes.Error && !rejected {
+		return o
+	}
+	if r.Server == "" {
+		o.Message += "; the kubeconfig is in " + r.KubeConfigFrom
+		return o
+	}
+	o.Message += "; the dependents are in the cluster at " + r.Server + ", whose kubeconfig is in " + r.KubeConfigFrom
+	return o
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -331,4 +332,158 @@ func Concerns(before, after client.Object) bool {
 		!maps.Equal(before.GetAnnotations(), after.GetAnnotations()) ||
 		!maps.Equal(before.GetLabels(), after.GetLabels()) ||
 		!slices.Equal(before.GetFinalizers(), after.GetFinalizers())
+}
+
+// Subject is what all that work on a component know of it.
+type Subject struct {
+	// OwnerID is the ID of the component as owner of its dependents.
+	OwnerID string
+	// Reconciler is the name of the reconciler, the prefix of its annotations.
+	Reconciler string
+	// Deleting is set if the component is being deleted.
+	Deleting bool
+	Log      logr.Logger
+	// Warn and Inform write Warning and Normal events about the component.
+	Warn, Inform func(reason, message string)
+	// Fence fails if this process must not write any more.
+	Fence func() error
+}
+
+// Handle is a component during one pass.
+type Handle struct {
+	Subject
+	Key apitypes.NamespacedName
+
+	client    *Client
+	memory    *Memory
+	component client.Object
+	uid       apitypes.UID
+	// version guards writes: the resource version that the pass is based on.
+	version string
+	// base is the status as last written, stored the status as the server has it.
+	base, stored map[string]any
+}
+
+// Open starts a pass with a fetched component. It restores the fields that the server drops from each written status.
+func (c *Client) Open(component client.Object, memory *Memory, subject Subject) (*Handle, error) {
+	h := &Handle{
+		Subject: subject, Key: client.ObjectKeyFromObject(component),
+		client: c, memory: memory, component: component, uid: component.GetUID(), version: component.GetResourceVersion(),
+	}
+	base, err := StatusOf(component)
+	if err != nil {
+		return nil, err
+	}
+	h.base, h.stored = base, base
+	if memory.sent == nil {
+		return h, nil
+	}
+	if !Same(base, memory.received) {
+		memory.sent, memory.received = nil, nil
+		return h, nil
+	}
+	h.base = memory.sent
+	return h, c.setStatus(component, memory.sent)
+}
+
+// Name names the component in messages.
+func (h *Handle) Name() string { return h.client.Kind.Kind + " " + h.Key.String() }
+
+// Annotation returns the value of an annotation of the reconciler.
+func (h *Handle) Annotation(suffix string) string {
+	return h.component.GetAnnotations()[h.Reconciler+"/"+suffix]
+}
+
+// Live returns a reader that asks the server.
+func (h *Handle) Live() client.Reader { return h.client.Live }
+
+// FieldOwner returns the field manager of all writes.
+func (h *Handle) FieldOwner() string { return h.client.FieldOwner }
+
+// Status returns the status that the component has in memory; see StatusOf.
+func (h *Handle) Status() (map[string]any, error) { return StatusOf(h.component) }
+
+// Stored returns a field of the status as the server has it; nil if it has none.
+func (h *Handle) Stored(field string) any { return h.stored[field] }
+
+// WroteStatus reports whether the last written status equals this one, apart from times of observation.
+func (h *Handle) WroteStatus(status map[string]any) bool { return Same(h.base, status) }
+
+// WriteField writes one field of the status before all others.
+func (h *Handle) WriteField(ctx context.Context, field string, value any) error {
+	status := maps.Clone(h.base)
+	if status == nil {
+		status = map[string]any{}
+	}
+	status[field] = value
+	return h.Write(ctx, status)
+}
+
+// Disown marks a field as not written.
+func (h *Handle) Disown(field string) { delete(h.base, field) }
+
+func (h *Handle) moveTo(live client.Object) {
+	h.component.SetFinalizers(live.GetFinalizers())
+	h.component.SetResourceVersion(live.GetResourceVersion())
+	h.version = live.GetResourceVersion()
+}
+
+// Memory is what a process remembers about its writes of one component. Losing it costs requests, nothing else. Only
+// one pass uses it at a time. The zero value is ready for use.
+type Memory struct {
+	// written is the resource version of our last write.
+	written string
+	// confirmed is set when the component was read from the server.
+	confirmed bool
+	// sent is the last written status, received the server's version of it; set only if they differ.
+	sent, received map[string]any
+	// reported has the dropped fields that were reported before.
+	reported map[string]bool
+	// rejections is the number of consecutive rejected status writes.
+	rejections int
+}
+
+// Rejected counts a rejected status, and returns the number of consecutive ones.
+func (m *Memory) Rejected() int {
+	m.rejections++
+	return m.rejections
+}
+
+// isOutdated reports whether the version is older than our last write.
+func (m *Memory) isOutdated(version string) bool {
+	return m.written != "" && apiserver.Older(version, m.written)
+}
+
+// Writer returns a client for objects beside the component. It writes as long as this process may.
+func (h *Handle) Writer() client.Client {
+	return fencedClient{Client: h.client.Client, fence: h.Fence}
+}
+
+type fencedClient struct {
+	client.Client
+	fence func() error
+}
+
+// Create creates an object.
+func (c fencedClient) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+	if err := c.fence(); err != nil {
+		return err
+	}
+	return c.Client.Create(ctx, object, options...)
+}
+
+// Patch patches an object.
+func (c fencedClient) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+	if err := c.fence(); err != nil {
+		return err
+	}
+	return c.Client.Patch(ctx, object, patch, options...)
+}
+
+// Delete deletes an object.
+func (c fencedClient) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
+	if err := c.fence(); err != nil {
+		return err
+	}
+	return c.Client.Delete(ctx, object, options...)
 }

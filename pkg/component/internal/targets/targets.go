@@ -5,10 +5,17 @@ package targets
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"strings"
 	"sync"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/generating"
@@ -245,3 +252,183 @@ func (t *Targets) Close() {
 		made.Close()
 	}
 }
+
+// Types are read again a second after a change of a definition, when they are usually served, and after ten, because the
+// API server reports aggregated types seconds later.
+const firstLook, lastLook = time.Second, 10 * time.Second
+
+// typeChanges combines changes of types in quick succession.
+type typeChanges struct {
+	settled func()
+
+	mu sync.Mutex
+	// pending is set until the last look; again if a change has come meanwhile.
+	pending, again bool
+}
+
+// newTypeChanges drops cached discovery information when types change, and calls changed when they have settled.
+func newTypeChanges(changed func()) *typeChanges {
+	return &typeChanges{settled: func() {
+		generating.InvalidateDiscovery()
+		changed()
+	}}
+}
+
+func (c *typeChanges) noteChange() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pending {
+		c.again = true
+		return
+	}
+	c.pending = true
+	time.AfterFunc(firstLook, c.settled)
+	time.AfterFunc(lastLook, func() {
+		c.mu.Lock()
+		again := c.again
+		c.pending, c.again = false, false
+		c.mu.Unlock()
+		c.settled()
+		if again {
+			c.noteChange()
+		}
+	})
+}
+
+// spareClusters is the number of unused connections whose clusters are remembered.
+const spareClusters = 100
+
+// Identify implements Connector. Without permission to read the namespace, the cluster remains unknown.
+func (t *Targets) Identify(ctx context.Context, id Identity) (Cluster, error) {
+	connection, err := t.options.Factory.Get(id.key())
+	if err != nil {
+		return Cluster{}, NotConnectedError{err}
+	}
+	t.mu.Lock()
+	found, known := t.clusters[connection.ID]
+	t.mu.Unlock()
+	if known {
+		return found, nil
+	}
+	uid, err := cluster.UIDOf(ctx, connection)
+	if err != nil {
+		t.dropUnknown(connection.ID)
+		return Cluster{}, err
+	}
+	if uid == LocalCluster || len(validation.IsValidLabelValue(string(uid))) > 0 {
+		// It would be believed that the dependents are in the cluster of the component, where their deletion is not
+		// their server's business.
+		t.dropUnknown(connection.ID)
+		return Cluster{}, fmt.Errorf("the cluster at %s: the UID of namespace %s is not valid; must be a UUID", HostOf(connection.Config().Host), metav1.NamespaceSystem)
+	}
+	if uid != "" {
+		found = Cluster{UID: string(uid), Host: HostOf(connection.Config().Host)}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.clusters) >= len(t.kept)+spareClusters {
+		maps.DeleteFunc(t.clusters, func(id string, _ Cluster) bool {
+			if t.kept[id] != nil || id == connection.ID {
+				return false
+			}
+			t.options.Factory.Drop(id)
+			return true
+		})
+	}
+	t.clusters[connection.ID] = found
+	return found, nil
+}
+
+// dropUnknown drops a connection that cannot be used, unless another owner has found out meanwhile that it can.
+func (t *Targets) dropUnknown(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, known := t.clusters[id]; !known && t.kept[id] == nil && id != t.options.Factory.Local().ID {
+		t.options.Factory.Drop(id)
+	}
+}
+
+// HostOf returns the address of a server without parts that could be secret.
+func HostOf(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" {
+		return ""
+	}
+	return parsed.Scheme + "://" + parsed.Host
+}
+
+// Held implements Connector.
+func (t *Targets) Held(owner apitypes.NamespacedName) (*Target, Cluster) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	found := t.kept[t.usedBy[owner]]
+	if found == nil {
+		return nil, Cluster{}
+	}
+	current := found.Target
+	return &current, t.clusters[current.ID]
+}
+
+// Identity is the cluster, and the user, that dependents are deployed with.
+type Identity struct {
+	// KubeConfig has its own user; empty for the cluster of the component.
+	KubeConfig []byte
+	User       string
+	Groups     []string
+}
+
+func (id Identity) key() clients.Key {
+	return clients.Key{KubeConfig: id.KubeConfig, User: id.User, Groups: id.Groups}
+}
+
+// Cluster identifies a cluster; the zero value is an unknown one.
+type Cluster struct {
+	// UID is that of the namespace kube-system, or LocalCluster.
+	UID string
+	// Host is the address of the API server, for messages; empty for the cluster of the component.
+	Host string
+}
+
+// LocalCluster stands for the cluster of the component.
+const LocalCluster = "local"
+
+// ParseCluster is the inverse of Cluster.String.
+func ParseCluster(text string) Cluster {
+	uid, host, _ := strings.Cut(text, "@")
+	return Cluster{UID: uid, Host: host}
+}
+
+// String returns the form in the status.
+func (c Cluster) String() string {
+	if c.Host == "" {
+		return c.UID
+	}
+	return c.UID + "@" + c.Host
+}
+
+// Describe formats the cluster for messages.
+func (c Cluster) Describe() string {
+	switch {
+	case c.UID == LocalCluster:
+		return "the cluster of the component"
+	case c.Host == "":
+		return "the cluster whose namespace kube-system has the UID " + c.UID
+	default:
+		return fmt.Sprintf("the cluster at %s, whose namespace kube-system has the UID %s", c.Host, c.UID)
+	}
+}
+
+// IsOther reports whether two clusters are certainly different. A kubeconfig may refer to the cluster of the component,
+// whose UID is own.
+func (c Cluster) IsOther(other Cluster, own string) bool {
+	uid := func(c Cluster) string {
+		if c.UID == LocalCluster {
+			return own
+		}
+		return c.UID
+	}
+	return c.UID != "" && other.UID != "" && uid(c) != uid(other)
+}
+
+// NotConnectedError says that no connection can be made with an identity.
+type NotConnectedError struct{ error }

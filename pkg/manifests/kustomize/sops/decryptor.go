@@ -1,19 +1,42 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package sops decrypts files that were encrypted by SOPS, so that a kustomization can contain secrets.
+//
+// A [Decryptor] is what the option Decryptor of a Kustomize generator takes. It decrypts with the age identities and
+// PGP keys that it was given, and with no others: neither the environment, nor files or the key ring of the user, nor a
+// gpg program or agent is asked, and key management services of clouds only if the options say so.
+//
+// The package is a module of its own, because SOPS brings along the SDKs of several clouds, which operators without
+// encrypted files need not have.
 package sops
 
 import (
+	"bufio"
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"filippo.io/age"
+	agearmor "filippo.io/age/armor"
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	pgperrors "github.com/ProtonMail/go-crypto/openpgp/errors"
 	"github.com/getsops/sops/v3"
 	"github.com/getsops/sops/v3/aes"
+	"github.com/getsops/sops/v3/config"
 	"github.com/getsops/sops/v3/keyservice"
+	"github.com/getsops/sops/v3/stores/dotenv"
+	"github.com/getsops/sops/v3/stores/ini"
+	"github.com/getsops/sops/v3/stores/json"
+	"github.com/getsops/sops/v3/stores/yaml"
+	"google.golang.org/grpc"
 )
 
 // Options say what a Decryptor decrypts with. Without any keys it lets plain files pass, and refuses encrypted ones.
@@ -164,4 +187,215 @@ func (c discreetCipher) Decrypt(ciphertext string, key []byte, path string) (any
 		return nil, fmt.Errorf("value %s was changed after it was encrypted, or encrypted by another key", strings.TrimSuffix(path, ":"))
 	}
 	return plain, nil
+}
+
+// format is one of SOPS's.
+type format struct {
+	store sops.Store
+	// endings are those of the names of files that have the format.
+	endings []string
+}
+
+// formats ends with the one for files with other endings. It is created for each file: SOPS does not say that its
+// stores may be used concurrently.
+func formats() []format {
+	defaults := config.NewStoresConfig()
+	return []format{
+		{yaml.NewStore(&defaults.YAML), []string{".yaml", ".yml"}},
+		{json.NewStore(&defaults.JSON), []string{".json"}},
+		{dotenv.NewStore(&defaults.Dotenv), []string{".env"}},
+		{ini.NewStore(&defaults.INI), []string{".ini"}},
+		{json.NewBinaryStore(&defaults.JSONBinary), nil},
+	}
+}
+
+func (f format) matches(path string) bool {
+	return f.endings == nil || slices.ContainsFunc(f.endings, func(ending string) bool { return strings.HasSuffix(path, ending) })
+}
+
+func (f format) description() string {
+	if f.endings == nil {
+		return "with any other ending"
+	}
+	return "ending with " + strings.Join(f.endings, " or ")
+}
+
+// parseIdentities says in errors where an identity stands, never what it is, as the errors of the library would.
+func parseIdentities(text []byte) ([]age.Identity, error) {
+	var identities []age.Identity
+	number := 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		parsed, err := age.ParseIdentities(strings.NewReader(line))
+		if err != nil {
+			return nil, fmt.Errorf("line %d is not an identity; must begin with AGE-SECRET-KEY-", number)
+		}
+		identities = append(identities, parsed...)
+	}
+	return identities, nil
+}
+
+// parsePrivateKeys reads all blocks of a text.
+func parsePrivateKeys(text []byte) (openpgp.EntityList, error) {
+	var entities openpgp.EntityList
+	// Decoding goes on where it has stopped if it is given this very type.
+	for reader := bufio.NewReader(bytes.NewReader(text)); ; {
+		block, err := armor.Decode(reader)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("block %d: %w", len(entities)+1, err)
+		}
+		if block.Type != openpgp.PrivateKeyType {
+			return nil, fmt.Errorf("block %d is a %s; must be a %s", len(entities)+1, block.Type, openpgp.PrivateKeyType)
+		}
+		found, err := openpgp.ReadKeyRing(block.Body)
+		if err != nil {
+			return nil, fmt.Errorf("block %d: %w", len(entities)+1, err)
+		}
+		entities = append(entities, found...)
+	}
+	if len(entities) == 0 && len(bytes.TrimSpace(text)) > 0 {
+		return nil, errors.New("there is no armored key; it would begin with -----BEGIN PGP PRIVATE KEY BLOCK-----")
+	}
+	for _, entity := range entities {
+		if err := checkUsable(entity); err != nil {
+			return nil, fmt.Errorf("key %X: %w", entity.PrimaryKey.Fingerprint, err)
+		}
+	}
+	return entities, nil
+}
+
+// checkUsable looks at the parts of a key that serve for decryption. A primary key may be missing on purpose.
+func checkUsable(entity *openpgp.Entity) error {
+	usable := false
+	for _, subkey := range entity.Subkeys {
+		if subkey.PrivateKey != nil && subkey.PrivateKey.Encrypted {
+			return errors.New("it is protected by a passphrase; remove that from the copy that is given to the operator")
+		}
+		usable = usable || subkey.PrivateKey != nil
+	}
+	if primary := entity.PrivateKey; primary != nil && !usable {
+		if primary.Encrypted {
+			return errors.New("it is protected by a passphrase; remove that from the copy that is given to the operator")
+		}
+		usable = true
+	}
+	if !usable {
+		return errors.New("it has no private part")
+	}
+	return nil
+}
+
+var (
+	// errNoKey says that there is no key of the needed kind, or not the right one.
+	errNoKey    = errors.New("none of the given keys matches")
+	errReadOnly = errors.New("encrypting is not supported")
+)
+
+// ownKeys decrypts with given keys, in the place of SOPS's own service, which looks for keys everywhere.
+type ownKeys struct {
+	identities []age.Identity
+	entities   openpgp.EntityList
+}
+
+var _ keyservice.KeyServiceClient = &ownKeys{}
+
+// Encrypt fails.
+func (o *ownKeys) Encrypt(context.Context, *keyservice.EncryptRequest, ...grpc.CallOption) (*keyservice.EncryptResponse, error) {
+	return nil, errReadOnly
+}
+
+// Decrypt decrypts the key of a file.
+func (o *ownKeys) Decrypt(_ context.Context, request *keyservice.DecryptRequest, _ ...grpc.CallOption) (*keyservice.DecryptResponse, error) {
+	var plain []byte
+	var err error
+	switch request.GetKey().GetKeyType().(type) {
+	case *keyservice.Key_AgeKey:
+		plain, err = o.decryptAge(request.GetCiphertext())
+	case *keyservice.Key_PgpKey:
+		plain, err = o.decryptPGP(request.GetCiphertext())
+	default:
+		err = errNoKey
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &keyservice.DecryptResponse{Plaintext: plain}, nil
+}
+
+func (o *ownKeys) decryptAge(ciphertext []byte) ([]byte, error) {
+	if len(o.identities) == 0 {
+		return nil, errNoKey
+	}
+	reader, err := age.Decrypt(agearmor.NewReader(bytes.NewReader(ciphertext)), o.identities...)
+	if mismatch := (&age.NoIdentityMatchError{}); errors.As(err, &mismatch) {
+		return nil, errNoKey
+	}
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(reader)
+}
+
+func (o *ownKeys) decryptPGP(ciphertext []byte) ([]byte, error) {
+	if len(o.entities) == 0 {
+		return nil, errNoKey
+	}
+	block, err := armor.Decode(bytes.NewReader(ciphertext))
+	if err != nil {
+		return nil, err
+	}
+	message, err := openpgp.ReadMessage(block.Body, o.entities, nil, nil)
+	if errors.Is(err, pgperrors.ErrKeyIncorrect) {
+		return nil, errNoKey
+	}
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(message.UnverifiedBody)
+}
+
+// cloudKeys are those that clouds keep; SOPS's own service would also serve others.
+type cloudKeys struct{ keyservice.KeyServiceClient }
+
+// Decrypt asks the service that keeps the key.
+func (c cloudKeys) Decrypt(ctx context.Context, request *keyservice.DecryptRequest, options ...grpc.CallOption) (*keyservice.DecryptResponse, error) {
+	switch request.GetKey().GetKeyType().(type) {
+	case *keyservice.Key_AgeKey, *keyservice.Key_PgpKey:
+		return nil, errNoKey
+	default:
+		return c.KeyServiceClient.Decrypt(ctx, request, options...)
+	}
+}
+
+// inquiry asks all services on behalf of one file, and remembers what went wrong besides that they do not have the key.
+type inquiry struct {
+	services []keyservice.KeyServiceClient
+	failures []error
+}
+
+var _ keyservice.KeyServiceClient = &inquiry{}
+
+// Encrypt fails.
+func (i *inquiry) Encrypt(context.Context, *keyservice.EncryptRequest, ...grpc.CallOption) (*keyservice.EncryptResponse, error) {
+	return nil, errReadOnly
+}
+
+// Decrypt returns the first answer.
+func (i *inquiry) Decrypt(ctx context.Context, request *keyservice.DecryptRequest, options ...grpc.CallOption) (*keyservice.DecryptResponse, error) {
+	for _, service := range i.services {
+		response, err := service.Decrypt(ctx, request, options...)
+		if err == nil {
+			return response, nil
+		}
+		if !errors.Is(err, errNoKey) {
+			i.failures = append(i.failures, err)
+		}
+	}
+	return nil, errNoKey
 }

@@ -6,13 +6,24 @@ package decide
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/manifest"
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Action is what to do about one wanted object.
@@ -317,4 +328,219 @@ func leaveAlone(t *prepare.Object, s Situation, what string) (Decision, bool) {
 	default:
 		return Decision{}, false
 	}
+}
+
+// IsTakenOver reports whether the observed object is not ours, and is adopted from any owner.
+func (s Situation) IsTakenOver() bool { return s.TakeOver && s.Seen.Owner != s.Owner }
+
+// MayRecreate reports whether the observed object may be recreated if a field of it cannot be changed.
+func (s Situation) MayRecreate(t *prepare.Object) bool {
+	return s.Exists && (t.RecreateIfImmutable || t.Update == inventory.UpdatePolicyRecreate) && !s.IsTakenOver() && !t.Incomplete
+}
+
+// Situation is all that a decision about one object depends on, apart from its manifest and record.
+type Situation struct {
+	// Owner is the value of our owner label.
+	Owner string
+	// Exists means that Seen is an observation.
+	Exists bool
+	// Proven means that the server has answered, not just the cache.
+	Proven bool
+	// Typed means, if the object is proven not to exist, that the server serves its type in the recorded version.
+	Typed bool
+	Seen  observe.Observation
+	// Live is the object, if it was read from the server. Decisions do not depend on it.
+	Live *unstructured.Unstructured
+	// Whose is the owner's ID according to the object's annotation, if the object was read from the server.
+	Whose string
+	// Named is that owner as messages name it; empty if they have the ID.
+	Named string
+	// Released means that the owner had the object and has orphaned it, if the object was read from the server.
+	Released bool
+	// Rival is who else claims the object, if the object was read from the server.
+	Rival                    Rival
+	Correction, Verification time.Duration
+	// Ended is the outcome of the recorded object, which does not exist any more; empty if it is not known.
+	Ended status.Status
+	// Fight names the client that changes the object repeatedly; optional.
+	Fight string
+	// TakeOver means that the object is adopted from any owner.
+	TakeOver bool
+	// Relation says what the other owner of the object is to us; if the object does not exist, the owner that is
+	// recorded as its holder. It is empty if that owner is not a sibling.
+	Relation inventory.Relation
+	// Holder is the ID of that owner.
+	Holder string
+	// WantedAs is the wanted object that this redundant one turned out to be; empty if it is none.
+	WantedAs string
+}
+
+// unlabelled reports whether the observed object is the recorded one and was written by us, although our label is gone.
+// The recorded UID proves nothing, because a user who may write the record can make it up.
+func (s Situation) unlabelled(item *inventory.Item) bool {
+	recorded := s.Seen.Owner == "" && item.UID != "" && s.Seen.UID == item.UID
+	lost := s.Rival.operator == "" && (s.Whose == "" || manifest.OwnerLabel(s.Whose) == s.Owner)
+	return recorded && lost && s.Seen.Fingerprint != ""
+}
+
+// RecordCompleted records that the object has served its purpose and is gone.
+func RecordCompleted(i *inventory.Item) {
+	i.Phase, i.Status = inventory.PhaseCompleted, ""
+	i.Fingerprint, i.Baseline = "", ""
+}
+
+// Vanish records that the object is gone because it is suspended. It has to be applied when it is wanted again.
+func Vanish(i *inventory.Item) {
+	i.Phase, i.Status = inventory.PhaseScheduledForApplication, ""
+	i.UID, i.Digest, i.Fingerprint, i.Baseline, i.LastAppliedAt = "", "", "", "", nil
+}
+
+// RecordKept records that the object is redundant, and stays. What happens to it with its owner does not change, and
+// whether it is in its suspended form stays known.
+func RecordKept(i *inventory.Item) {
+	digest := ""
+	if IsSuspended(i) {
+		digest = prepare.DigestSuspended
+	}
+	i.Phase, i.Digest, i.DeletionApproved = inventory.PhaseKept, digest, false
+}
+
+// EndKeeping plans the end of an object that was kept, and stays no longer.
+func EndKeeping(i *inventory.Item) { *i = *Unwanted(i, prepare.IsOrphanedOnApply) }
+
+// IsSuspended reports whether the suspended form of the object was applied last.
+func IsSuspended(i *inventory.Item) bool { return strings.HasPrefix(i.Digest, prepare.DigestSuspended) }
+
+// MayExist reports whether the object may exist.
+func MayExist(i *inventory.Item) bool {
+	return i.Phase != inventory.PhaseScheduledForApplication || i.UID != "" || i.LastAppliedAt != nil
+}
+
+// HasOtherFormat reports whether the recorded digest has another format than ours, because an operator with the
+// predecessor of this SDK recorded it, or a program that knows no digests.
+func HasOtherFormat(i *inventory.Item) bool {
+	return i.Digest != "" && i.Digest != prepare.DigestOnce && i.Digest != prepare.DigestLate && !strings.HasPrefix(i.Digest, prepare.DigestRules)
+}
+
+// IsWritten reports whether the manifest with the recorded digest was applied.
+func IsWritten(i *inventory.Item) bool {
+	return i.Phase == inventory.PhaseCreating || i.Phase == inventory.PhaseUpdating || i.Phase == inventory.PhaseReady
+}
+
+// RecordFailed records that the object has failed, and is gone.
+func RecordFailed(i *inventory.Item) {
+	i.Phase = inventory.PhaseFailed
+	i.UID, i.Fingerprint, i.Baseline = "", "", ""
+}
+
+// IsDismissed reports whether the object has failed and was deleted.
+func IsDismissed(i *inventory.Item) bool {
+	return i.Phase == inventory.PhaseFailed && i.UID == ""
+}
+
+// IsCompleting reports whether the object is being purged, or was.
+func IsCompleting(i *inventory.Item) bool {
+	return i.Phase == inventory.PhaseScheduledForCompletion || i.Phase == inventory.PhaseCompleting || i.Phase == inventory.PhaseCompleted
+}
+
+// IsRedundant reports whether the manifest of the object is gone, and the object is being deleted, is about to be, or
+// is kept.
+func IsRedundant(i *inventory.Item) bool { return IsUnwanted(i) || i.Phase == inventory.PhaseKept }
+
+// IsUnwanted reports whether the object is being deleted, or is about to be, because its manifest is gone.
+func IsUnwanted(i *inventory.Item) bool {
+	return i.Phase == inventory.PhaseScheduledForDeletion || i.Phase == inventory.PhaseDeleting
+}
+
+// ChangedOnEveryAttempt is why a write was given up.
+const ChangedOnEveryAttempt = "was modified by other clients on every attempt"
+
+// Contention explains why a write failed although it was decided again several times.
+type Contention struct {
+	unchanged error // the last answer, if the object had not changed; nil if others had changed it
+}
+
+// Met notes the answer to a write, and the state of the object before and after it.
+func (c *Contention) Met(answer error, before, after Situation) {
+	same := before.Exists == after.Exists && before.Seen.UID == after.Seen.UID && before.Seen.ResourceVersion == after.Seen.ResourceVersion
+	c.unchanged = nil
+	if same {
+		c.unchanged = answer
+	}
+}
+
+// Message says that others kept changing the object or, if they did not, what the API server says.
+func (c *Contention) Message() string {
+	if c.unchanged == nil {
+		return ChangedOnEveryAttempt
+	}
+	return "was rejected with a conflict, although it has not changed: " + apiserver.Reason(c.unchanged)
+}
+
+const (
+	helmReleaseName      = "meta.helm.sh/release-name"
+	helmReleaseNamespace = "meta.helm.sh/release-namespace"
+
+	// maxRivalText limits the length of what an object says about its owner, in bytes.
+	maxRivalText = 200
+)
+
+// Rival is who else claims an object, apart from owners of the same reconciler.
+type Rival struct {
+	// text completes "already exists and …", for example "is controlled by ReplicaSet web"; empty if nobody claims the
+	// object.
+	text string
+	// operator is the name of another operator of this kind whose owner label or annotation the object has; empty if
+	// there is none.
+	operator string
+	// owner is the ID of the owner that has the object there; empty if it is not known.
+	owner string
+}
+
+// RivalOf returns who claims an object according to its metadata: another operator of this kind, whose keys have
+// another prefix; a controller; or a Helm release.
+func RivalOf(object metav1.Object, own prepare.Keys) Rival {
+	if operator, owner := operatorOf(object, own); operator != "" {
+		text := fmt.Sprintf("belongs to operator %s", operator)
+		if owner != "" {
+			text = fmt.Sprintf("belongs to %s of operator %s", shortened(owner), operator)
+		}
+		return Rival{text: texts.Truncate(text, maxRivalText), operator: operator, owner: owner}
+	}
+	if controller := metav1.GetControllerOfNoCopy(object); controller != nil {
+		kind := schema.FromAPIVersionAndKind(controller.APIVersion, controller.Kind).GroupKind()
+		return Rival{text: texts.Truncate("is controlled by "+types.ObjectText(kind, "", controller.Name), maxRivalText)}
+	}
+	annotations := object.GetAnnotations()
+	if release := annotations[helmReleaseName]; release != "" {
+		if namespace := annotations[helmReleaseNamespace]; namespace != "" {
+			release = namespace + "/" + release
+		}
+		return Rival{text: texts.Truncate("belongs to Helm release "+release, maxRivalText)}
+	}
+	return Rival{}
+}
+
+// shortened returns an ID without its prefix, the UID of a cluster: the rest is a namespace and a name.
+func shortened(owner string) string {
+	if parts := strings.SplitN(owner, "/", 2); len(parts) == 2 && strings.Contains(parts[1], "/") {
+		return strings.TrimPrefix(parts[1], "/")
+	}
+	return owner
+}
+
+// operatorOf returns the name of another operator whose mark the object has, and the owner's ID if it is known.
+func operatorOf(object metav1.Object, own prepare.Keys) (operator, owner string) {
+	const label, annotation = "/" + types.LabelKeySuffixOwnerId, "/" + types.AnnotationKeySuffixOwnerId
+	for _, key := range slices.Sorted(maps.Keys(object.GetLabels())) {
+		if name, ok := strings.CutSuffix(key, label); ok && key != own.OwnerLabel {
+			operator = cmp.Or(operator, name)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(object.GetAnnotations())) {
+		if name, ok := strings.CutSuffix(key, annotation); ok && key != own.OwnerAnnotation && (operator == "" || operator == name) {
+			return name, object.GetAnnotations()[key]
+		}
+	}
+	return operator, ""
 }

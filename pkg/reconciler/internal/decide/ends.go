@@ -6,6 +6,10 @@ package decide
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"time"
+
+	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/texts"
@@ -168,4 +172,104 @@ func (s Situation) adopter() string {
 func (s Situation) wasOrphaned(item *inventory.Item) bool {
 	// An object that defines types may still have our finalizer.
 	return s.Proven && s.Seen.Owner == "" && s.Whose == "" && !prepare.DefinesTypes(item.GroupVersionKind().GroupKind())
+}
+
+// maxDeletionRetries is how often the API server is made to retry. By then, the interval is about that at which it
+// retries by itself, and the failure does not go away.
+const maxDeletionRetries = 8
+
+// FailedDeletion counts the failures of the API server to delete one object, and spaces out the retries that it is made
+// to do.
+type FailedDeletion struct {
+	uid      apitypes.UID
+	failures int
+	next     time.Time // when the next failure counts
+}
+
+// Next reports whether the API server is to be made to retry now, and how long to wait before Next is called again;
+// zero if that is not needed. The first failure is only noted, because the API server usually retries at once. The
+// intervals begin with a second, and double.
+func (f *FailedDeletion) Next(uid apitypes.UID, now time.Time) (retry bool, wait time.Duration) {
+	if f.uid != uid {
+		*f = FailedDeletion{uid: uid}
+	}
+	if f.failures > maxDeletionRetries {
+		return false, 0
+	}
+	if wait = f.next.Sub(now); wait > 0 {
+		return false, wait
+	}
+	f.failures++
+	if f.failures > maxDeletionRetries {
+		return true, 0
+	}
+	wait = time.Second << (f.failures - 1)
+	f.next = now.Add(wait)
+	return f.failures > 1, wait
+}
+
+const (
+	// homeStays is why a namespace is orphaned instead of deleted.
+	homeStays = "is orphaned instead of deleted, because its owner needs its contents"
+	// definitionStays is why a definition of a type is orphaned instead of deleted.
+	definitionStays = "is orphaned instead of deleted, because it defines the type of its owner"
+)
+
+// Owner is an owner as decisions need it.
+type Owner struct {
+	// ID identifies the owner; Label is the value of its owner label.
+	ID, Label string
+	// Namespace is the namespace of namespaced objects that do not name one.
+	Namespace string
+	// Home are the namespaces that hold what the owner itself needs.
+	Home []string
+	// Self is the owner's own object; nil if it is in another cluster.
+	Self types.ObjectKey
+	// AdditionalManagedTypes are those that the owner names.
+	AdditionalManagedTypes []inventory.TypeInfo
+}
+
+// isHome reports whether deleting the object of an item would delete the owner: the object is a namespace that holds
+// what the owner needs, or defines the owner's type.
+func (o Owner) isHome(item *inventory.Item) bool { return o.WhyOrphaned(item) != "" }
+
+// WhyOrphaned says why an object is orphaned instead of deleted because the owner needs it; empty if the owner does
+// not.
+func (o Owner) WhyOrphaned(item *inventory.Item) string {
+	kind := item.GroupVersionKind().GroupKind()
+	switch {
+	case prepare.IsNamespace(kind) && slices.Contains(o.Home, item.Name):
+		return homeStays
+	case o.Self != nil && prepare.DefinesTypes(kind) && slices.ContainsFunc(item.ManagedTypes, func(managed inventory.TypeVersionInfo) bool {
+		return prepare.Matches(managed, o.Self.GetObjectKind().GroupVersionKind())
+	}):
+		return definitionStays
+	default:
+		return ""
+	}
+}
+
+// ProtectHome sets the delete policy Orphan on the namespaces that the owner needs, and on the definition of its type,
+// whatever their annotations say. It changes the items.
+func (o Owner) ProtectHome(items []*inventory.Item) {
+	for _, item := range items {
+		item.DeletePolicy = o.DeletePolicy(item, item.DeletePolicy)
+	}
+}
+
+// DeletePolicy returns the effective delete policy of an item with the given declared policy.
+func (o Owner) DeletePolicy(item *inventory.Item, declared inventory.DeletePolicy) inventory.DeletePolicy {
+	if o.isHome(item) {
+		return inventory.DeletePolicyOrphan
+	}
+	return declared
+}
+
+// Ending decides what to do about an object that should be gone. Objects that the owner needs are gone only after the
+// owner; so it does not wait until they are.
+func (o Owner) Ending(item *inventory.Item, s Situation, d Deletion) (Ending, string) {
+	if o.isHome(item) {
+		s.Seen.Deleting = false
+	}
+	return Delete(item, s, d)
 }

@@ -5,12 +5,17 @@ package decide
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -182,4 +187,58 @@ func sortNotices(notices []inventory.Notice) {
 	slices.SortFunc(notices, func(a, b inventory.Notice) int {
 		return cmp.Or(types.IDOf(a.Object).Compare(types.IDOf(b.Object)), cmp.Compare(a.Message, b.Message))
 	})
+}
+
+// Recollect returns an object that the owner has read without owning it, if that was the given version of it; else nil.
+func (o OwnerMemory) Recollect(name observe.Name, version string) *unstructured.Unstructured {
+	o.all.mu.Lock()
+	defer o.all.mu.Unlock()
+	if object := o.all.read[o.owner][name]; object != nil && object.GetResourceVersion() == version {
+		return object
+	}
+	return nil
+}
+
+// Recollects remembers an object that the owner has read without owning it.
+func (o OwnerMemory) Recollects(name observe.Name, object *unstructured.Unstructured) {
+	o.all.mu.Lock()
+	defer o.all.mu.Unlock()
+	if o.all.read[o.owner] == nil {
+		o.all.read[o.owner] = map[observe.Name]*unstructured.Unstructured{}
+	}
+	o.all.read[o.owner][name] = object
+}
+
+// Disregard forgets all objects that the owner has read without owning them, except these.
+func (o OwnerMemory) Disregard(except []observe.Name) {
+	o.all.mu.Lock()
+	defer o.all.mu.Unlock()
+	kept := make(map[observe.Name]bool, len(except))
+	for _, name := range except {
+		kept[name] = true
+	}
+	maps.DeleteFunc(o.all.read[o.owner], func(name observe.Name, _ *unstructured.Unstructured) bool { return !kept[name] })
+	if len(o.all.read[o.owner]) == 0 {
+		delete(o.all.read, o.owner)
+	}
+}
+
+// Sort sorts items in delete order, which is also the order of inventories.
+func Sort(items []*inventory.Item) {
+	slices.SortFunc(items, func(a, b *inventory.Item) int {
+		return cmp.Or(
+			cmp.Compare(a.DeleteOrder, b.DeleteOrder),
+			cmp.Compare(prepare.DeleteTier(a.GroupVersionKind().GroupKind()), prepare.DeleteTier(b.GroupVersionKind().GroupKind())),
+			types.IDOf(a).Compare(types.IDOf(b)),
+		)
+	})
+}
+
+// Index returns items by their objects.
+func Index(items []*inventory.Item) map[types.ObjectID]*inventory.Item {
+	byKey := make(map[types.ObjectID]*inventory.Item, len(items))
+	for _, item := range items {
+		byKey[types.IDOf(item)] = item
+	}
+	return byKey
 }

@@ -4,6 +4,7 @@
 package execute
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -20,8 +21,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
@@ -278,3 +282,91 @@ func (x *Executor) Reclaims(policy inventory.UpdatePolicy, manager string) bool 
 		return false
 	}
 }
+
+// IsLeftAlone reports whether a dependent may differ from its manifest, is not corrected because of its drift policy,
+// and has to be compared all the same.
+func (p *Preview) IsLeftAlone(t *prepare.Object, d decide.Decision, s decide.Situation) bool {
+	if !p.LeftAlone || !s.Exists || s.Seen.Owner != p.x.Owner.Label || t.Reconcile == inventory.ReconcilePolicyOnce || t.Drift == inventory.DriftPolicyCorrect {
+		return false
+	}
+	item := p.itemOf(t)
+	differs := item.UID != s.Seen.UID || item.Fingerprint != s.Seen.Fingerprint || item.Baseline == "" || item.Baseline != s.Seen.Baseline()
+	return d.Action == decide.Report || d.Action == decide.Keep && differs
+}
+
+// showLeftAlone shows the drift of a dependent that is not corrected. The decision must be repeated (again) if the
+// object has changed since it was observed.
+func (p *Preview) showLeftAlone(ctx context.Context, change *inventory.Change, t *prepare.Object, s decide.Situation) (again bool, err error) {
+	c, err := p.dryRun(ctx, t, decide.Decision{Action: decide.Verify, Verb: inventory.VerbCorrected}, s)
+	switch {
+	case err == nil:
+	case IsOutdated(err):
+		return true, nil
+	case IsRefusal(err), apiserver.IsDenied(err), apierrors.IsForbidden(err), IsNoDryRun(err):
+		return false, nil
+	default:
+		return false, fmt.Errorf("comparing %s: %w", t.Key, err)
+	}
+	if !Same(c.before, c.after) {
+		change.Reason = p.changedBy(c)
+		p.addLeftAlone(change, t, c)
+	}
+	return false, nil
+}
+
+// addLeftAlone adds the drift of a dependent that is not corrected.
+func (p *Preview) addLeftAlone(change *inventory.Change, t *prepare.Object, c comparison) {
+	change.Reason += "; left alone because its drift policy is " + annotations.Kebab(string(t.Drift))
+	change.Before, change.After, change.Changed = Presentable(c.before, p.x.Server.Keys), Presentable(c.after, p.x.Server.Keys), p.changedFields(c)
+}
+
+// contested returns the fields that others have changed, removed or added; none if field ownership cannot be read.
+func (p *Preview) contested(c comparison) []fieldpath.Path {
+	fields, err := fieldset.Gained(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.x.Server.FieldOwner)
+	if err != nil {
+		return nil
+	}
+	return append(fields, c.surplus...)
+}
+
+// changedFields says who changed each field, and when.
+func (p *Preview) changedFields(c comparison) []inventory.FieldChange {
+	fields := p.contested(c)
+	writers, err := fieldset.Writers(c.before.GetManagedFields(), fields, p.x.Server.FieldOwner)
+	if err != nil {
+		return nil
+	}
+	var changed []inventory.FieldChange
+	for i, path := range fields {
+		changed = append(changed, fieldChange(path, writers[i]))
+	}
+	slices.SortFunc(changed, func(a, b inventory.FieldChange) int { return cmp.Compare(a.Path, b.Path) })
+	return changed
+}
+
+// fieldChange describes a field and who wrote it.
+func fieldChange(path fieldpath.Path, writer fieldset.Writer) inventory.FieldChange {
+	change := inventory.FieldChange{Path: texts.Text(path.String()), Manager: writer.Manager}
+	if !writer.Time.IsZero() {
+		change.Time = &metav1.Time{Time: writer.Time}
+	}
+	return change
+}
+
+// RejectionText says that the API server has rejected a desired object, and what helps if a field cannot be changed, or
+// a list has a key twice. The prefix is that of annotations.
+func RejectionText(t *prepare.Object, prefix string, err error) string {
+	// What the server says about a whole spec ends with a difference of several lines.
+	text := "rejected by the API server: " + strings.TrimRight(err.Error(), " \n")
+	if IsImmutable(err) && !t.RecreateIfImmutable && t.Update != inventory.UpdatePolicyRecreate {
+		text += fmt.Sprintf("; to recreate the object, set the annotation %s: \"true\"", prefix+types.AnnotationKeySuffixRecreateIfImmutable)
+	}
+	if strings.Contains(text, duplicateEntries) {
+		text += "; server-side apply accepts each key only once: keep one of these entries in the manifest (of environment variables, the last one counts)"
+	}
+	return text
+}
+
+// duplicateEntries is what the API server says of a list that has a key several times, such as the name of an
+// environment variable, or the number of a container's port. Other requests than an apply may have such lists.
+const duplicateEntries = "duplicate entries for key"

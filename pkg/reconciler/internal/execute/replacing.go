@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -188,3 +189,14 @@ var podSpecs = map[schema.GroupKind]fieldpath.Path{
 }
 
 func fieldName(name string) fieldpath.PathElement { return fieldpath.PathElement{FieldName: &name} }
+
+// Same compares two states of one object, apart from the metadata that the server changes with each write.
+func Same(a, b *unstructured.Unstructured) bool {
+	a, b = a.DeepCopy(), b.DeepCopy()
+	for _, object := range []*unstructured.Unstructured{a, b} {
+		object.SetManagedFields(nil)
+		object.SetResourceVersion("")
+		object.SetGeneration(0)
+	}
+	return reflect.DeepEqual(a.Object, b.Object)
+}

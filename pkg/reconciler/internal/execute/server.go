@@ -5,13 +5,25 @@ package execute
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
@@ -147,4 +159,151 @@ func (api *Server) Get(ctx context.Context, item *inventory.Item) (*unstructured
 		return nil, fmt.Errorf("reading %s: %w", types.IDOf(item), err)
 	}
 	return object, nil
+}
+
+// Observer answers from watches what is known about dependents; see observe.Cache. Owners are identified by the value
+// of their label.
+type Observer interface {
+	Watch(ctx context.Context, owner string, needs []observe.Need) error
+	Get(gvk schema.GroupVersionKind, namespace, name string) (observe.Observation, observe.View)
+	Record(gvk schema.GroupVersionKind, namespace, name string, observation observe.Observation)
+	WatchNames(ctx context.Context, owner string, names []observe.Name) error
+	Version(name observe.Name) (version string, view observe.View)
+}
+
+// Config is what the servers of one reconciler have in common. All fields but Reading are required.
+type Config struct {
+	Client cluster.Client
+	// Reading makes the reads that Client may not make; nil if there is no such client.
+	Reading  cluster.Client
+	Observer Observer
+	Reader   *observe.Reader
+	// Judges are those of Reader.
+	Judges *judges.Judges
+	Keys   prepare.Keys
+	// OwnerKind is what owners are called in messages; empty if they have the ID.
+	OwnerKind string
+	// FieldOwner is the field manager of all writes.
+	FieldOwner string
+	// OnOperation is called for each request; see reconciler.Options.
+	OnOperation func(action string)
+	Clock       clock.PassiveClock
+}
+
+// DryRun returns a configuration in which all writes are dry runs.
+func (c Config) DryRun() Config {
+	count := c.OnOperation
+	c.Client = cluster.NewClient(client.NewDryRunClient(c.Client), c.Client.DiscoveryClient(), c.Client.EventRecorder(), c.Client.Config(), c.Client.HttpClient())
+	c.OnOperation = func(string) { count("read") }
+	return c
+}
+
+// Executor makes the requests that change dependents. It is safe for concurrent use for different dependents.
+type Executor struct {
+	Server    *Server
+	Owner     decide.Owner
+	Manifests *prepare.Manifests // nil if the call applies nothing
+	Report    *decide.Reporter
+	// Finalizers are put on dependents that define types, and on those whose outcome has to be recorded.
+	Finalizers annotations.Finalizers
+	// Retains means that dependents keep our finalizer until their outcome is recorded.
+	Retains bool
+	// Reclaimed are prefixes of the names of field managers whose additions UpdatePolicySsaOverride removes.
+	Reclaimed []string
+	// ReclaimedNames are names of further such field managers.
+	ReclaimedNames []string
+	// CreateNamespaces creates missing namespaces.
+	CreateNamespaces bool
+
+	namespaces sync.Map // functions that create missing namespaces, and return the outcome, by name
+}
+
+// MaxAttempts is how often a write is attempted while the object keeps changing; each attempt is a new decision.
+const MaxAttempts = 5
+
+// CreateOnly is a resource version that no object has. An apply with it creates the object or fails with a conflict; so
+// it never changes an object that was not observed.
+const CreateOnly = "1"
+
+// ReadAnyway makes a read that a deletion depends on: as the client or, if that is forbidden, as the client of the
+// reconciler from which Reconciler.As made this one.
+func (api *Server) ReadAnyway(read func(cluster.Client) error) error {
+	err := api.Read(func() error { return read(api.Client) })
+	if api.Reading == nil || !apierrors.IsForbidden(err) {
+		return err
+	}
+	return api.Read(func() error { return read(api.Reading) })
+}
+
+// AskAnyway is Ask with ReadAnyway.
+func (api *Server) AskAnyway(ctx context.Context, item *inventory.Item) (s decide.Situation, err error) {
+	err = api.ReadAnyway(func(clnt cluster.Client) error {
+		object, err := LookUp(ctx, clnt, item)
+		s, err = api.situationOf(object, err)
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("reading %s: %w", types.IDOf(item), err)
+	}
+	return s, err
+}
+
+// LookUp reads an object in its recorded version.
+func LookUp(ctx context.Context, clnt client.Client, item *inventory.Item) (*unstructured.Unstructured, error) {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(item.GroupVersionKind())
+	err := clnt.Get(ctx, client.ObjectKey{Namespace: item.Namespace, Name: item.Name}, object)
+	switch {
+	case err == nil && object.GetNamespace() != item.Namespace:
+		// The client has left out the namespace because the type is cluster-scoped now. This is another object.
+		return nil, ErrOtherScope
+	case err != nil && lacksNamespace(clnt, item, err):
+		return nil, ErrOtherScope
+	default:
+		return object, err
+	}
+}
+
+// lacksNamespace reports whether the client has sent no request because the type is namespaced, and the recorded object
+// is not.
+func lacksNamespace(clnt client.Client, item *inventory.Item, err error) bool {
+	var status apierrors.APIStatus
+	if item.Namespace != "" || errors.As(err, &status) || cluster.IsNoMatch(err) {
+		return false
+	}
+	mapping, lookErr := clnt.RESTMapper().RESTMapping(item.GroupVersionKind().GroupKind(), item.Version)
+	return lookErr == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace
+}
+
+// ListPage is the number of objects in one page of a list.
+const ListPage = 500
+
+// Each lists the objects of a type page by page, whole or only their metadata, until visit returns false.
+func (api *Server) Each(
+	ctx context.Context, clnt client.Reader, kind schema.GroupVersionKind, whole bool, visit func(client.Object) (more bool, err error), options ...client.ListOption,
+) error {
+	for next, more := "", true; more; {
+		var list client.ObjectList = &metav1.PartialObjectMetadataList{}
+		if whole {
+			list = &unstructured.UnstructuredList{}
+		}
+		list.GetObjectKind().SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		page := slices.Concat([]client.ListOption{client.Limit(ListPage)}, options, []client.ListOption{client.Continue(next)})
+		if err := api.Read(func() error { return clnt.List(ctx, list, page...) }); err != nil {
+			return err
+		}
+		err := meta.EachListItem(list, func(item runtime.Object) (err error) {
+			object, ok := item.(client.Object)
+			if !ok || !more {
+				return nil
+			}
+			object.GetObjectKind().SetGroupVersionKind(kind)
+			more, err = visit(object)
+			return err
+		})
+		if next = list.GetContinue(); next == "" || err != nil {
+			return err
+		}
+	}
+	return nil
 }

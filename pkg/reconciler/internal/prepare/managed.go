@@ -4,7 +4,9 @@
 package prepare
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -117,4 +119,130 @@ func (s TypeSet) Definitions(gvk schema.GroupVersionKind) []types.ObjectID {
 		s.found[gvk] = keys
 	}
 	return keys
+}
+
+const (
+	GroupCRD        = "apiextensions.k8s.io"
+	GroupAPIService = "apiregistration.k8s.io"
+	GroupRBAC       = "rbac.authorization.k8s.io"
+	GroupWebhook    = "admissionregistration.k8s.io"
+)
+
+// IsCRD reports whether objects of the kind are CustomResourceDefinitions.
+func IsCRD(kind schema.GroupKind) bool {
+	return kind == schema.GroupKind{Group: GroupCRD, Kind: "CustomResourceDefinition"}
+}
+
+// IsAPIService reports whether objects of the kind are APIServices.
+func IsAPIService(kind schema.GroupKind) bool {
+	return kind == schema.GroupKind{Group: GroupAPIService, Kind: "APIService"}
+}
+
+// IsNamespace reports whether objects of the kind are namespaces.
+func IsNamespace(kind schema.GroupKind) bool {
+	return kind == schema.GroupKind{Kind: "Namespace"}
+}
+
+// DefinesTypes reports whether objects of the kind define types.
+func DefinesTypes(kind schema.GroupKind) bool {
+	return IsCRD(kind) || IsAPIService(kind)
+}
+
+// HasContent reports whether other objects go with an object of the kind, although they have no owner references to it.
+func HasContent(kind schema.GroupKind) bool {
+	return IsNamespace(kind) || DefinesTypes(kind)
+}
+
+// Policies returns the policies of an owner as they hold for objects of the kind: its propagation policy concerns owner
+// references.
+func Policies(kind schema.GroupKind, policies inventory.Policies) inventory.Policies {
+	if HasContent(kind) {
+		policies.DeletePropagation = ""
+	}
+	return policies
+}
+
+// IsWebhookConfiguration reports whether objects of the kind register admission webhooks.
+func IsWebhookConfiguration(kind schema.GroupKind) bool {
+	return kind.Group == GroupWebhook && (kind.Kind == "ValidatingWebhookConfiguration" || kind.Kind == "MutatingWebhookConfiguration")
+}
+
+// TierLast is the tier of webhook configurations that do not exist, the last one of a stage.
+const TierLast = 1
+
+// ApplyTier ranks kinds within a stage: kinds that others refer to, or that concern Pods from their start, come first.
+// A webhook configuration that does not exist comes last, because the server that answers its calls may be among the
+// objects, which would be denied until it runs. One that exists calls its server already, and may deny objects until
+// its manifest is applied; so it comes early. Without our label, the observer does not see that it exists.
+func ApplyTier(kind schema.GroupKind, exists bool) int {
+	if IsWebhookConfiguration(kind) {
+		if !exists {
+			return TierLast
+		}
+		return -3
+	}
+	switch kind.String() {
+	case "Namespace":
+		return -4
+	case "CustomResourceDefinition." + GroupCRD, "IngressClass.networking.k8s.io", "RuntimeClass.node.k8s.io", "PriorityClass.scheduling.k8s.io",
+		"StorageClass.storage.k8s.io", "PersistentVolume", "LimitRange", "ResourceQuota", "ClusterRole." + GroupRBAC, "Role." + GroupRBAC:
+		return -2
+	case "ServiceAccount", "ConfigMap", "Secret", "Service", "PersistentVolumeClaim", "NetworkPolicy.networking.k8s.io", "PodDisruptionBudget.policy",
+		"ClusterRoleBinding." + GroupRBAC, "RoleBinding." + GroupRBAC:
+		return -1
+	default:
+		return 0
+	}
+}
+
+// DeleteTier ranks kinds within a stage of deletion: kinds that others need for a proper deletion come last.
+func DeleteTier(kind schema.GroupKind) int {
+	switch {
+	case DefinesTypes(kind):
+		return -1
+	case IsWebhookConfiguration(kind):
+		return 1
+	}
+	switch kind.String() {
+	case "Service", "ConfigMap", "Secret", "NetworkPolicy.networking.k8s.io":
+		return 2
+	case "Namespace":
+		return 3
+	case "IngressClass.networking.k8s.io", "RuntimeClass.node.k8s.io", "PriorityClass.scheduling.k8s.io", "StorageClass.storage.k8s.io":
+		return 4
+	default:
+		return 0
+	}
+}
+
+// Sort sorts desired objects in apply order.
+func Sort(wanted []*Object, tier func(*Object) int) {
+	slices.SortFunc(wanted, func(a, b *Object) int {
+		return cmp.Or(
+			cmp.Compare(a.ApplyOrder, b.ApplyOrder), cmp.Compare(a.Stage(), b.Stage()), cmp.Compare(a.Step, b.Step),
+			cmp.Compare(tier(a), tier(b)), a.Key.Compare(b.Key),
+		)
+	})
+}
+
+// Group splits a sorted slice into runs of equal rank.
+func Group[T any, R comparable](items []T, rank func(T) R) [][]T {
+	var groups [][]T
+	for start := 0; start < len(items); {
+		end := start + 1
+		for end < len(items) && rank(items[end]) == rank(items[start]) {
+			end++
+		}
+		groups = append(groups, items[start:end])
+		start = end
+	}
+	return groups
+}
+
+// FirstHook returns the index of the first apply hook among sorted desired objects; their number if there is none.
+func FirstHook(wanted []*Object) int {
+	if i := slices.IndexFunc(wanted, func(t *Object) bool { return t.Hook != "" }); i >= 0 {
+		return i
+	}
+	return len(wanted)
 }

@@ -4,9 +4,15 @@
 package prepare
 
 import (
+	"cmp"
 	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -103,4 +109,119 @@ func IsOrphanedOnApply(p inventory.DeletePolicy) bool {
 // IsOrphanedOnDelete reports whether the policy orphans an object whose owner is deleted.
 func IsOrphanedOnDelete(p inventory.DeletePolicy) bool {
 	return slices.Contains([]inventory.DeletePolicy{inventory.DeletePolicyOrphan, inventory.DeletePolicyOrphanOnDelete}, p)
+}
+
+// Defaults returns the documented defaults.
+func Defaults() inventory.Policies {
+	return inventory.Policies{
+		Adoption:          inventory.AdoptionPolicyIfUnowned,
+		Reconcile:         inventory.ReconcilePolicyOnObjectChange,
+		Update:            inventory.UpdatePolicyReplace,
+		Delete:            inventory.DeletePolicyDelete,
+		Prune:             inventory.PrunePolicyDelete,
+		PruneAt:           inventory.PruneAtEnd,
+		Drift:             inventory.DriftPolicyCorrect,
+		MissingNamespaces: inventory.MissingNamespacesPolicyCreate,
+		DeleteOrder:       inventory.DeleteOrderExplicit,
+		DeletePropagation: metav1.DeletePropagationBackground,
+		ReapplyInterval:   60 * time.Minute,
+	}
+}
+
+// Or fills empty fields with the defaults.
+func Or(p, defaults inventory.Policies) inventory.Policies {
+	p.Adoption = cmp.Or(p.Adoption, defaults.Adoption)
+	p.Reconcile = cmp.Or(p.Reconcile, defaults.Reconcile)
+	p.Update = cmp.Or(p.Update, defaults.Update)
+	p.Delete = cmp.Or(p.Delete, defaults.Delete)
+	p.Prune = cmp.Or(p.Prune, defaults.Prune)
+	p.PruneAt = cmp.Or(p.PruneAt, defaults.PruneAt)
+	p.Drift = cmp.Or(p.Drift, defaults.Drift)
+	p.MissingNamespaces = cmp.Or(p.MissingNamespaces, defaults.MissingNamespaces)
+	p.DeleteOrder = cmp.Or(p.DeleteOrder, defaults.DeleteOrder)
+	p.DeletePropagation = cmp.Or(p.DeletePropagation, defaults.DeletePropagation)
+	p.ReapplyInterval = cmp.Or(p.ReapplyInterval, defaults.ReapplyInterval)
+	return p
+}
+
+// Validate returns the policies in their canonical spelling. The deprecated value "default" becomes empty.
+func Validate(p inventory.Policies) (inventory.Policies, error) {
+	var problems []string
+	p.Adoption = check(&problems, "adoption policy", p.Adoption, policyOf[inventory.AdoptionPolicy](types.AnnotationKeySuffixAdoptionPolicy))
+	p.Reconcile = check(&problems, "reconcile policy", p.Reconcile, policyOf[inventory.ReconcilePolicy](types.AnnotationKeySuffixReconcilePolicy))
+	p.Update = check(&problems, "update policy", p.Update, policyOf[inventory.UpdatePolicy](types.AnnotationKeySuffixUpdatePolicy))
+	p.Delete = check(&problems, "delete policy", p.Delete, ParseDelete)
+	p.Prune = check(&problems, "prune policy", p.Prune, policyOf[inventory.PrunePolicy](types.AnnotationKeySuffixPrunePolicy))
+	p.PruneAt = check(&problems, "prune at", p.PruneAt, oneOf(inventory.PruneAtEnd, inventory.PruneAtWaves))
+	p.Drift = check(&problems, "drift policy", p.Drift, policyOf[inventory.DriftPolicy](types.AnnotationKeySuffixDriftPolicy))
+	p.MissingNamespaces = check(&problems, "missing namespaces policy", p.MissingNamespaces,
+		oneOf(inventory.MissingNamespacesPolicyDoNotCreate, inventory.MissingNamespacesPolicyCreate))
+	p.DeleteOrder = check(&problems, "delete order", p.DeleteOrder, oneOf(inventory.DeleteOrderExplicit, inventory.DeleteOrderReversed))
+	p.DeletePropagation = check(&problems, "delete propagation", p.DeletePropagation, policyOf[metav1.DeletionPropagation](types.AnnotationKeySuffixDeletePropagation))
+	if p.ReapplyInterval != 0 {
+		if err := annotations.CheckInterval(p.ReapplyInterval); err != nil {
+			problems = append(problems, "reapply interval: "+err.Error())
+		}
+	}
+	if len(problems) > 0 {
+		return p, inventory.NewRefusedError(problems...)
+	}
+	return p, nil
+}
+
+func check[P ~string](problems *[]string, field string, value P, parse func(string) (P, error)) P {
+	if value == "" {
+		return ""
+	}
+	parsed, err := parse(string(value))
+	if err != nil {
+		*problems = append(*problems, field+": "+err.Error())
+	}
+	return parsed
+}
+
+// ofHook returns the policies of an owner as they hold for a hook: it is applied again whenever the owner changes, and
+// what runs to completion is deleted and created then.
+func ofHook(hook string, object *unstructured.Unstructured, policies inventory.Policies) inventory.Policies {
+	if hook == "" {
+		return policies
+	}
+	policies.Reconcile = inventory.ReconcilePolicyOnObjectOrComponentChange
+	if observe.RunsToCompletion(object.GroupVersionKind().GroupKind()) {
+		policies.Update = inventory.UpdatePolicyRecreate
+	}
+	return policies
+}
+
+// takePlace moves a hook behind all other objects. Unless an annotation says otherwise, it is deleted before them, and
+// so is an object whose type others define, because they may have to do something before it is gone.
+func (e *Effective) takePlace(p *annotationParser) {
+	base := map[string]int{types.ApplyHookPostApply: types.PostApplyOrder, types.ApplyHookOnFailure: types.OnFailureOrder}[e.Hook]
+	if base == 0 && !e.AwaitsType {
+		return
+	}
+	e.ApplyOrder += base
+	if e.PurgeOrder != nil {
+		*e.PurgeOrder += base
+	}
+	if _, ok := p.values[p.prefix+types.AnnotationKeySuffixDeleteOrder]; !ok {
+		e.DeleteOrder = types.MinOrder
+	}
+}
+
+// Keys are the labels and annotations of one reconciler.
+type Keys struct {
+	Prefix, OwnerLabel, OwnerAnnotation, Digest, PrunePolicy, BarrierLabel string
+}
+
+// NewKeys returns the keys of the reconciler with the given name.
+func NewKeys(name string) Keys {
+	return Keys{
+		Prefix:          name + "/",
+		OwnerLabel:      name + "/" + types.LabelKeySuffixOwnerId,
+		OwnerAnnotation: name + "/" + types.AnnotationKeySuffixOwnerId,
+		Digest:          name + "/" + types.AnnotationKeySuffixDigest,
+		PrunePolicy:     name + "/" + types.AnnotationKeySuffixPrunePolicy,
+		BarrierLabel:    name + "/" + types.LabelKeySuffixBarrierOwnerId,
+	}
 }

@@ -8,13 +8,21 @@ import (
 	"context"
 	"fmt"
 
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // live is the execution that makes the requests. It is safe for concurrent use for different dependents.
@@ -215,4 +223,134 @@ func (l *live) dismissed(item *inventory.Item) outcome {
 // nothing would show whether the object existed before.
 func (l *live) unrecordedAdoption(item *inventory.Item, d decide.Decision) bool {
 	return l.recordAdoptions && d.Verb == inventory.VerbAdopted && !item.Adopted
+}
+
+// unplaced returns the objects without a namespace whose type turns out to be namespaced, because it was not served
+// when they were prepared, or because its definition is going to change the scope. They must be prepared again.
+func (l *live) unplaced(ctx context.Context, members []*prepare.Object) []*prepare.Object {
+	var unplaced []*prepare.Object
+	for _, t := range members {
+		if t.Key.Namespace != "" || !l.namespaced(t) {
+			continue
+		}
+		// The client's knowledge may be outdated. If the server does not answer, the write will fail, too.
+		if err := cluster.RenewTypes(ctx, l.call.Server.Client.RESTMapper(), t.Key.Group); err != nil || !l.namespaced(t) {
+			continue
+		}
+		unplaced = append(unplaced, t)
+		l.call.Report.Awaits(l.call.Ledger.Of(t), "its type is namespaced in the cluster, and was not known to be")
+		l.call.Retry(l.call.Ledger.Of(t))
+	}
+	return unplaced
+}
+
+// namespaced reports whether the client considers the type of an object namespaced.
+func (l *live) namespaced(t *prepare.Object) bool {
+	mapping, err := l.call.Server.Client.RESTMapper().RESTMapping(t.Key.GroupKind, t.GVK().Version)
+	return err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace
+}
+
+func isClaim(key types.ObjectID) bool { return key.Group == "" && key.Kind == "PersistentVolumeClaim" }
+
+// unlessAwaited makes the outcome for a claim ready if the claim waits for a Pod.
+func (l *live) unlessAwaited(ctx context.Context, t *prepare.Object, o outcome, uid apitypes.UID) (outcome, error) {
+	if o.ready || !isClaim(t.Key) || o.item.Status != status.InProgressStatus {
+		return o, nil
+	}
+	var err error
+	o.ready, err = l.awaitsConsumer(ctx, t, o.item, uid)
+	return o, err
+}
+
+// awaitsConsumer reports whether a claim is not bound because its StorageClass waits until a Pod uses it. Such a claim
+// does not hold up its wave, since the Pod may come in a later one. The answer is remembered by the claim's UID,
+// because the class of a claim cannot change.
+func (l *live) awaitsConsumer(ctx context.Context, t *prepare.Object, item *inventory.Item, seen apitypes.UID) (bool, error) {
+	recalled := l.call.Memory.Of(t.Key)
+	if answer, ok := recalled.Consumer[seen]; ok {
+		return answer, nil
+	}
+	claim, err := l.call.Server.Get(ctx, item)
+	if err != nil {
+		return false, err
+	}
+	class := status.StorageClassOf(claim)
+	if !status.IsPendingClaim(claim) || class == "" {
+		return false, nil
+	}
+	storageClass := &storagev1.StorageClass{}
+	if err := l.call.Server.Read(func() error { return l.call.Server.Client.Get(ctx, client.ObjectKey{Name: class}, storageClass) }); err != nil {
+		if execute.IsNotFound(err) {
+			return false, nil
+		}
+		return false, fmt.Errorf("reading StorageClass %s of %s: %w", class, t.Key, err)
+	}
+	mode := storageClass.VolumeBindingMode
+	answer := mode != nil && *mode == storagev1.VolumeBindingWaitForFirstConsumer
+	recalled.Consumer = map[apitypes.UID]bool{claim.GetUID(): answer}
+	return answer, nil
+}
+
+// recreate deletes the observed object and, if it is gone at once, creates it. It deletes nothing that the API server
+// would not let it create.
+func (l *live) recreate(ctx context.Context, t *prepare.Object, s decide.Situation, d decide.Decision) (outcome, bool, error) {
+	if err := l.call.Executor.ProbeCreation(ctx, t, l.call.Ledger.Of(t)); err != nil {
+		return outcome{}, false, err
+	}
+	item := l.call.Ledger.Of(t)
+	if !prepare.DefinesTypes(t.Key.GroupKind) {
+		if again, err := l.mayRecreate(ctx, t, s); again || err != nil {
+			return outcome{}, again, err
+		}
+	}
+	gone, held, err := l.requestEnd(ctx, item, s)
+	switch {
+	case err != nil:
+		return outcome{}, false, err
+	case held != nil && held.instances != "":
+		return outcome{}, false, inventory.NewRefusedError(fmt.Sprintf("%s: %s", t.Key, guard.HeldByInstances(held.instances)))
+	case held != nil:
+		held.unwritten = true
+		return *held, false, nil
+	}
+	s = decide.Situation{Owner: l.call.Owner.Label, Proven: true, Typed: true}
+	if !gone {
+		if s, err = l.call.Server.Ask(ctx, item); err != nil {
+			return outcome{}, false, err
+		}
+	}
+	if s.Exists && !s.Seen.Deleting {
+		return outcome{}, true, nil // others have created it already, which needs another decision
+	}
+	if s.Exists {
+		item.Status = status.TerminatingStatus
+		return outcome{item: item, message: "being deleted, to be recreated: " + s.Seen.Message, keepsBarrier: true, unwritten: true, health: decide.Health{Recreating: true}}, false, nil
+	}
+	create := l.create
+	if gone {
+		create = l.write // we have deleted it, so the owner need not confirm
+	}
+	o, err := create(ctx, t, s, decide.Decision{Action: decide.Create, Verb: d.Verb})
+	return o, false, err
+}
+
+// mayRecreate returns a *RefusedError if an object must not be recreated. The decision must be repeated (again) if the
+// object has changed since it was observed.
+func (l *live) mayRecreate(ctx context.Context, t *prepare.Object, s decide.Situation) (again bool, err error) {
+	item := l.call.Ledger.Of(t)
+	var live *unstructured.Unstructured
+	if guard.DependsOnContent(t.Key.GroupKind) {
+		live, err = l.call.Server.Get(ctx, item)
+		if execute.IsGone(err) || err == nil && live.GetResourceVersion() != s.Seen.ResourceVersion {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	reason, err := l.call.Losses.KeepsFromRecreation(ctx, item, s.Seen.UID, live)
+	if err == nil && reason != "" {
+		err = inventory.NewRefusedError(fmt.Sprintf("%s: %s", t.Key, reason))
+	}
+	return false, err
 }

@@ -4,10 +4,19 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/internal/concurrent"
+	"github.com/component-operator/runtime/internal/manifest"
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
@@ -106,4 +115,305 @@ func (r *Remover) deleteCopy(ctx context.Context, item *inventory.Item, d decide
 	}
 	o.item = item
 	return o, err
+}
+
+// Candidate is a redundant object that exists, and would be deleted.
+type Candidate struct {
+	Item *inventory.Item
+	// UID is that of the object; empty if it could not be read.
+	UID apitypes.UID
+	// Confirm means that the object may be deleted only with approval, however many others are.
+	Confirm bool
+}
+
+// NeedsApproval reports whether the deletion of an item counts: it is redundant and not going to be orphaned, and its
+// deletion was neither requested nor approved.
+func NeedsApproval(item *inventory.Item) bool {
+	return item.Phase == inventory.PhaseScheduledForDeletion && item.DeletePolicy != inventory.DeletePolicyOrphan && !item.DeletionApproved
+}
+
+// DemandsApproval reports whether an item may be held although no limit is exceeded. It makes no request.
+func (c *Call) DemandsApproval(item *inventory.Item) bool {
+	if !NeedsApproval(item) {
+		return false
+	}
+	seen, view := c.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
+	isUnknown := item.PrunePolicy == "" && view != observe.Present
+	return isUnknown || c.Prune(item, seen) == inventory.PrunePolicyConfirm
+}
+
+// Hold returns the candidates that may be deleted only with approval, and describes them. If there are more than may be
+// deleted, these are all; otherwise, they are those that demand it. Approved means that a user has approved the
+// deletion of exactly these. The caller must record that before the first deletion, because the rest is another list.
+func (c *Call) Hold(candidates []Candidate) (concerned []Candidate, held *inventory.HeldDeletions, approved bool, err error) {
+	stay := 0
+	for _, item := range c.Ledger.Items {
+		if !decide.IsRedundant(item) && item.Phase != inventory.PhaseCompleted && !decide.IsDismissed(item) {
+			stay++
+		}
+	}
+	allowed, err := c.Deletions.Max.Of(stay + len(candidates))
+	if err != nil {
+		return nil, nil, false, err
+	}
+	concerned = candidates
+	isWithinLimit := len(candidates) <= allowed
+	if isWithinLimit {
+		concerned = slices.DeleteFunc(slices.Clone(candidates), func(candidate Candidate) bool { return !candidate.Confirm })
+		allowed = 0
+	}
+	if len(concerned) == 0 {
+		return nil, nil, false, nil
+	}
+	held = &inventory.HeldDeletions{Dependents: stay + len(concerned), Allowed: allowed, Confirm: isWithinLimit}
+	if err := identify(held, concerned, ""); err != nil {
+		return nil, nil, false, err
+	}
+	return concerned, held, held.Digest == c.Deletions.Approved, nil
+}
+
+// HoldAll returns the items of an owner that is being deleted whose deletion a user has to approve, and describes them;
+// nil if there are none. The ledger has the items as they are about to be deleted or orphaned. The occasion
+// distinguishes this deletion from others of the same objects.
+func (c *Call) HoldAll(ctx context.Context, occasion string) (concerned []*inventory.Item, held *inventory.HeldDeletions, err error) {
+	demanding := slices.DeleteFunc(slices.Clone(c.Ledger.Items), func(item *inventory.Item) bool {
+		return item.DeletePolicy != inventory.DeletePolicyConfirmOnDelete || !NeedsApproval(item)
+	})
+	if len(demanding) == 0 {
+		return nil, nil, nil
+	}
+	if err := c.Needs.Watch(ctx, nil, prepare.Regular); err != nil {
+		return nil, nil, err
+	}
+	// Objects that are gone, or belong to others, need no approval.
+	candidates, err := c.candidates(demanding, func(item *inventory.Item) (Candidate, bool, error) {
+		s, err := c.Server.LookServed(ctx, item)
+		ending, _ := c.Owner.Ending(item, s, decide.Deletion{})
+		return Candidate{Item: item, UID: s.Seen.UID}, ending == decide.RequestDeletion || ending == decide.RefuseEnd, err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("finding deletions that need approval: %w", err)
+	}
+	if len(candidates) == 0 {
+		return nil, nil, nil
+	}
+	for _, candidate := range candidates {
+		concerned = append(concerned, candidate.Item)
+	}
+	held = &inventory.HeldDeletions{Dependents: len(c.Ledger.Items), OwnerDeleted: true}
+	return concerned, held, identify(held, candidates, occasion)
+}
+
+// candidates looks at the objects of items concurrently, and returns those that would be deleted, in the order of the
+// items.
+func (c *Call) candidates(items []*inventory.Item, look func(*inventory.Item) (candidate Candidate, goes bool, err error)) ([]Candidate, error) {
+	var mu sync.Mutex
+	var failures Failures
+	var found []Candidate
+	concurrent.All(c.Server.Concurrency, items, func(item *inventory.Item) {
+		candidate, goes, err := look(item)
+		failures.Add(err)
+		mu.Lock()
+		defer mu.Unlock()
+		if goes {
+			found = append(found, candidate)
+		}
+	})
+	slices.SortFunc(found, func(a, b Candidate) int { return cmp.Compare(slices.Index(items, a.Item), slices.Index(items, b.Item)) })
+	return found, failures.Err()
+}
+
+// identify names the held objects, and sets the digest that identifies them, and the occasion, if there is one.
+func identify(held *inventory.HeldDeletions, concerned []Candidate, occasion string) error {
+	sorted := slices.SortedFunc(slices.Values(concerned), func(a, b Candidate) int { return types.IDOf(a.Item).Compare(types.IDOf(b.Item)) })
+	var identities []string
+	for _, candidate := range sorted {
+		held.Objects = append(held.Objects, candidate.Item.Info())
+		identities = append(identities, string(cmp.Or(candidate.UID, candidate.Item.UID)), types.IDOf(candidate.Item).String())
+	}
+	if occasion != "" {
+		identities = append(identities, occasion)
+	}
+	sum, err := manifest.Digest(identities)
+	if err != nil {
+		return err
+	}
+	held.Digest = sum[:approvalLength]
+	return nil
+}
+
+// approvalLength is the length of the digest of held objects. A user types or copies it; guessing it gains nothing.
+const approvalLength = 16
+
+// DeletionStage ranks items within a wave; a stage begins when the one before is gone.
+type DeletionStage int
+
+const (
+	deletionInstances  DeletionStage = iota // instances of types that other items define
+	deletionRegular                         // all others
+	deletionNamespaces                      // their deletion deletes what they contain
+)
+
+// SortDeletion sorts items into delete order, and returns the function that ranks them within a wave.
+func (c *Call) SortDeletion(items []*inventory.Item) (rank func(*inventory.Item) DeletionStage) {
+	managed := prepare.NewTypeSet(c.Additional, c.Ledger.Items...)
+	rank = func(item *inventory.Item) DeletionStage {
+		switch {
+		case managed.Instance(item.GroupVersionKind()):
+			return deletionInstances
+		case prepare.IsNamespace(item.GroupVersionKind().GroupKind()):
+			return deletionNamespaces
+		default:
+			return deletionRegular
+		}
+	}
+	slices.SortStableFunc(items, func(a, b *inventory.Item) int {
+		return cmp.Or(cmp.Compare(a.DeleteOrder, b.DeleteOrder), cmp.Compare(rank(a), rank(b)), cmp.Compare(DeletionTier(a), DeletionTier(b)), types.IDOf(a).Compare(types.IDOf(b)))
+	})
+	return rank
+}
+
+// DeletionTier ranks items within a stage.
+func DeletionTier(item *inventory.Item) int {
+	return prepare.DeleteTier(item.GroupVersionKind().GroupKind())
+}
+
+// Consent asks the owner of a call before requests that change something. It is safe for concurrent use.
+type Consent struct {
+	ledger   *Ledger
+	observer execute.Observer
+	fence    func() error
+	ask      func(ctx context.Context) error
+
+	denial atomic.Pointer[inventory.FencedError] // why the owner did not confirm; nil if it did, or was not asked
+	asking sync.Mutex                            // held while the owner is asked; guards the fields below
+	asked  bool
+	// confirmed are the indexes of desired objects that had vanished when the owner confirmed.
+	confirmed map[int]bool
+}
+
+// NewConsent returns the consent of an owner with the functions Fence and Confirm, each of which may be nil.
+func NewConsent(ledger *Ledger, observer execute.Observer, fence func() error, confirm func(context.Context) error) *Consent {
+	return &Consent{ledger: ledger, observer: observer, fence: fence, ask: confirm, confirmed: map[int]bool{}}
+}
+
+// Confirm asks the owner whether a desired object that was written before, and has vanished, is still wanted. It must
+// be called after the object was found to have vanished, and before it is created again.
+//
+// Another process may work for the same owner, for a moment or by mistake, and may have deleted the object because it
+// knows more: that the owner is being deleted, for example, or wants something else. What it knew was true before it
+// deleted the object. Since the question comes after that, the answer takes it into account, however outdated this call
+// is. An object that vanishes after the question needs another one; objects that the observer knew to have vanished
+// before do not.
+//
+// One gap remains between the question and the create: if a third party has deleted the object, and the owner ceases to
+// want it only then, the other process may have looked for the object in vain before this call creates it. This gap
+// exists for each object that is created for the first time, too.
+func (c *Consent) Confirm(ctx context.Context, t *prepare.Object) error {
+	if c.ask == nil || !decide.MayExist(c.ledger.Of(t)) {
+		return nil
+	}
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	if !c.confirmed[t.Index] && c.MayGoOn() == nil {
+		c.confirmVanished()
+		if err := c.ask(ctx); err != nil {
+			c.denial.Store(&inventory.FencedError{Reason: err})
+		}
+	}
+	// The answer counts once: if the object is created and vanishes again, it has vanished after the question.
+	c.confirmed[t.Index] = false
+	return c.MayGoOn()
+}
+
+// confirmVanished lets the first question of a pass count for all objects that have vanished before. The caller must
+// hold c.asking.
+func (c *Consent) confirmVanished() {
+	if c.asked {
+		return
+	}
+	c.asked = true
+	for i, item := range c.ledger.Wanted {
+		// Other goroutines change their items; a method with a value receiver would read all fields.
+		_, view := c.observer.Get(schema.GroupVersionKind(item.TypeVersionInfo), item.Namespace, item.Name)
+		c.confirmed[i] = view == observe.Absent
+	}
+}
+
+// Permit returns a *inventory.FencedError if nothing may be changed any more.
+func (c *Consent) Permit() error {
+	if err := c.MayGoOn(); err != nil || c.fence == nil {
+		return err
+	}
+	if err := c.fence(); err != nil {
+		return &inventory.FencedError{Reason: err}
+	}
+	return nil
+}
+
+// Withdraw ends the call because of an error of the owner, which it returns as a *inventory.FencedError.
+func (c *Consent) Withdraw(err error) error {
+	c.denial.Store(&inventory.FencedError{Reason: err})
+	return c.MayGoOn()
+}
+
+// MayGoOn returns a *inventory.FencedError if the owner has not confirmed, or has withdrawn.
+func (c *Consent) MayGoOn() error {
+	if denial := c.denial.Load(); denial != nil {
+		return denial
+	}
+	return nil
+}
+
+// retryDeletion makes the API server go on with the deletion of a CustomResourceDefinition if it has failed to delete
+// the instances, which happens while it is still opening their storage.
+//
+// The API server usually retries at once. But the retry may get lost: it begins with an update of the status, which is
+// refused if the API server's own cache is behind. Then the API server relies on the event of the newer status, and
+// ignores it, because nothing but this status has changed. It looks at all definitions again every five minutes. Any
+// other change of the definition makes it go on at once.
+func retryDeletion(ctx context.Context, call *Call, item *inventory.Item, s decide.Situation) error {
+	if !s.Seen.DeletionFailed || s.Seen.Owner != s.Owner {
+		return nil
+	}
+	retry, wait := call.Memory.Of(types.IDOf(item)).Deletion.Next(s.Seen.UID, call.Server.Clock.Now())
+	if wait > 0 {
+		call.Report.RequeueAfter(wait)
+	}
+	if !retry {
+		return nil
+	}
+	return call.Executor.RetryDeletion(ctx, item, s)
+}
+
+// SettleKept decides about redundant objects what can be decided before any of them is looked at: it plans the end of
+// kept objects that stay no longer, and notes which objects stay, so that nothing that contains them is deleted before
+// their turn comes.
+func (c *Call) SettleKept(redundant []*inventory.Item) {
+	isStaying := map[*inventory.Item]bool{}
+	// The container of an object that stays may itself be in a container.
+	for more := true; more; {
+		more = false
+		for _, item := range redundant {
+			if !isStaying[item] && c.isKept(item) {
+				isStaying[item], more = true, true
+				c.Losses.Stay(item)
+			}
+		}
+	}
+	for _, item := range redundant {
+		if item.Phase == inventory.PhaseKept && !isStaying[item] {
+			c.Losses.Leave(item)
+			decide.EndKeeping(item)
+		}
+	}
+}
+
+// isKept reports whether a redundant object stays, as far as the observer knows it.
+func (c *Call) isKept(item *inventory.Item) bool {
+	if item.Phase == inventory.PhaseDeleting || item.DeletePolicy == inventory.DeletePolicyOrphan {
+		return false
+	}
+	seen, _ := c.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
+	return c.Prune(item, seen) == inventory.PrunePolicyKeep
 }

@@ -1,0 +1,342 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fieldset
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Gained returns the fields that manager applied and did not own before, because others had changed or removed them.
+// What it has written by other requests than applies was its own as well.
+func Gained(before, after []metav1.ManagedFieldsEntry, manager string) ([]fieldpath.Path, error) {
+	had := fieldpath.NewSet()
+	for _, entry := range before {
+		if entry.Manager != manager || entry.Subresource != "" {
+			continue
+		}
+		set, err := parse(entry)
+		if err != nil {
+			return nil, err
+		}
+		had = had.Union(set)
+	}
+	has, err := Owned(after, manager)
+	if err != nil {
+		return nil, err
+	}
+	var fields []fieldpath.Path
+	for path := range has.Difference(had).Leaves().All() {
+		fields = append(fields, slices.Clone(path))
+	}
+	return fields, nil
+}
+
+// Owned returns the fields that manager applied to the main resource.
+func Owned(entries []metav1.ManagedFieldsEntry, manager string) (*fieldpath.Set, error) {
+	all := fieldpath.NewSet()
+	for _, entry := range entries {
+		if !applied(entry, manager) {
+			continue
+		}
+		set, err := parse(entry)
+		if err != nil {
+			return nil, err
+		}
+		all = all.Union(set)
+	}
+	return all, nil
+}
+
+// Holders returns the sorted names of the other managers that own some of the fields, or fields below them.
+func Holders(entries []metav1.ManagedFieldsEntry, fields []fieldpath.Path, manager string) ([]string, error) {
+	var holders []string
+	err := eachOfOthers(entries, manager, func(entry metav1.ManagedFieldsEntry, set *fieldpath.Set) {
+		if slices.ContainsFunc(fields, func(path fieldpath.Path) bool { return hasAt(set, path) }) {
+			holders = append(holders, entry.Manager)
+		}
+	})
+	slices.Sort(holders)
+	return slices.Compact(holders), err
+}
+
+// eachOfOthers visits the entries of other managers, with the fields that each of them owns.
+func eachOfOthers(entries []metav1.ManagedFieldsEntry, manager string, visit func(metav1.ManagedFieldsEntry, *fieldpath.Set)) error {
+	for _, entry := range entries {
+		if entry.Manager == manager {
+			continue
+		}
+		set, err := parse(entry)
+		if err != nil {
+			return err
+		}
+		visit(entry, set)
+	}
+	return nil
+}
+
+// hasAt reports whether the set has the path, or one below it.
+func hasAt(set *fieldpath.Set, path fieldpath.Path) bool {
+	return set.Has(path) || containsBelow(set, path)
+}
+
+// Taking is a field that an apply took from another manager.
+type Taking struct {
+	Path fieldpath.Path
+	// Writer is the manager that owned the field before.
+	Writer
+}
+
+// Taken compares the field ownership of an object before and after manager applied it by force. It returns what the API
+// server would have reported as conflicts otherwise: the fields that others owned with other values, and that manager
+// owns now; sorted by path and manager.
+func Taken(before, after []metav1.ManagedFieldsEntry, manager string) ([]Taking, error) {
+	owned, err := Owned(after, manager)
+	if err != nil {
+		return nil, err
+	}
+	left := map[metav1.ManagedFieldsEntry]*fieldpath.Set{}
+	if err := eachOfOthers(after, manager, func(entry metav1.ManagedFieldsEntry, set *fieldpath.Set) { left[identity(entry)] = set }); err != nil {
+		return nil, err
+	}
+	var taken []Taking
+	err = eachOfOthers(before, manager, func(entry metav1.ManagedFieldsEntry, set *fieldpath.Set) {
+		lost := set
+		if remaining := left[identity(entry)]; remaining != nil {
+			lost = set.Difference(remaining)
+		}
+		for path := range lost.Intersection(owned).Leaves().All() {
+			taken = append(taken, takingOf(path, entry))
+		}
+	})
+	sortTakings(taken)
+	return taken, err
+}
+
+// WouldTake returns what manager would take from others if it applied the declared fields to the live object by force,
+// as far as that is known without the server: the declared fields that others own, and that have other values now;
+// sorted by path and manager.
+func WouldTake(live, declared map[string]any, entries []metav1.ManagedFieldsEntry, manager string) ([]Taking, error) {
+	var taken []Taking
+	err := eachOfOthers(entries, manager, func(entry metav1.ManagedFieldsEntry, set *fieldpath.Set) {
+		for path := range set.Leaves().All() {
+			if Exists(declared, path) && Exists(live, path) && !Same(declared, live, path) {
+				taken = append(taken, takingOf(path, entry))
+			}
+		}
+	})
+	sortTakings(taken)
+	return taken, err
+}
+
+func takingOf(path fieldpath.Path, entry metav1.ManagedFieldsEntry) Taking {
+	taking := Taking{Path: slices.Clone(path), Writer: Writer{Manager: entry.Manager}}
+	if entry.Time != nil {
+		taking.Time = entry.Time.Time
+	}
+	return taking
+}
+
+func sortTakings(taken []Taking) {
+	slices.SortFunc(taken, func(a, b Taking) int {
+		return cmp.Or(cmp.Compare(a.Path.String(), b.Path.String()), cmp.Compare(a.Manager, b.Manager), a.Time.Compare(b.Time))
+	})
+}
+
+// identity is what distinguishes the entries of an object.
+func identity(entry metav1.ManagedFieldsEntry) metav1.ManagedFieldsEntry {
+	return metav1.ManagedFieldsEntry{Manager: entry.Manager, Operation: entry.Operation, APIVersion: entry.APIVersion, Subresource: entry.Subresource}
+}
+
+// Writer is the last writer of a field, as far as that is recorded.
+type Writer struct {
+	// Manager is empty if no manager owns the field, for example because it was removed.
+	Manager string
+	// Time is when the manager last changed any of its fields; zero if not recorded.
+	Time time.Time
+}
+
+// Writers returns, for each field, the other manager that owns it or a field below it. If there are several, it is the
+// one that wrote last.
+func Writers(entries []metav1.ManagedFieldsEntry, fields []fieldpath.Path, manager string) ([]Writer, error) {
+	writers := make([]Writer, len(fields))
+	err := eachOfOthers(entries, manager, func(entry metav1.ManagedFieldsEntry, set *fieldpath.Set) {
+		next := Writer{Manager: entry.Manager}
+		if entry.Time != nil {
+			next.Time = entry.Time.Time
+		}
+		for i, path := range fields {
+			if hasAt(set, path) && (writers[i].Manager == "" || writers[i].Time.Before(next.Time)) {
+				writers[i] = next
+			}
+		}
+	})
+	return writers, err
+}
+
+// ancientChanges is the manager that the API server attributes older updates to if there are more than ten managers
+// with updates.
+const ancientChanges = "ancient-changes"
+
+// IsCopy reports whether others have made the object from one that the manager wrote, with its labels and annotations:
+// the EndpointSlice controller, for example, or a user who exports and imports objects. The manager owns no fields of a
+// copy. If field ownership is not recorded, an object with a controller counts as a copy.
+func IsCopy(object metav1.Object, manager string) bool {
+	entries := object.GetManagedFields()
+	known := len(entries) > 0
+	for _, entry := range entries {
+		if entry.Manager == manager && entry.Subresource == "" {
+			return false
+		}
+		known = known && entry.Manager != ancientChanges
+	}
+	return known || metav1.GetControllerOf(object) != nil
+}
+
+// Surplus returns fields on the main resource of an object that manager has not applied, and that belong only to
+// managers for which reclaim returns true. Fields that manager wrote by other means than apply, and no longer declares,
+// count as well.
+//
+// A path in the result includes everything below it. The result never has fields that must not be removed, see exempt,
+// and none at or below the spared paths.
+func Surplus(
+	kind schema.GroupKind, entries []metav1.ManagedFieldsEntry, manager string, reclaim func(manager string) bool, spared ...fieldpath.Path,
+) ([]fieldpath.Path, error) {
+	kept, candidates, err := partition(entries, manager, reclaim)
+	if err != nil {
+		return nil, err
+	}
+	// An exempt field also keeps the fields that contain it.
+	for path := range candidates.All() {
+		if exempt(kind, path) || IsWithin(path, spared) {
+			kept.Insert(slices.Clone(path))
+		}
+	}
+	var surplus []fieldpath.Path
+	for path := range candidates.All() {
+		covered := slices.ContainsFunc(surplus, func(prefix fieldpath.Path) bool { return hasPrefix(path, prefix) })
+		if covered || hasAt(kept, path) {
+			continue
+		}
+		surplus = append(surplus, slices.Clone(path))
+	}
+	return surplus, nil
+}
+
+// partition returns the fields that must be kept because of their managers, and the fields of managers to reclaim. A
+// field can be in both.
+func partition(entries []metav1.ManagedFieldsEntry, manager string, reclaim func(manager string) bool) (kept, candidates *fieldpath.Set, err error) {
+	apiVersion := ""
+	for _, entry := range entries {
+		if applied(entry, manager) {
+			apiVersion = entry.APIVersion
+		}
+	}
+	kept, candidates = fieldpath.NewSet(), fieldpath.NewSet()
+	for _, entry := range entries {
+		set, err := parse(entry)
+		if err != nil {
+			return nil, nil, err
+		}
+		// Fields written in another API version may have other names; so they are kept.
+		sameForm := entry.Subresource == "" && entry.APIVersion == apiVersion && !applied(entry, manager)
+		if sameForm && (entry.Manager == manager || reclaim(entry.Manager)) {
+			candidates = candidates.Union(set)
+		} else {
+			kept = kept.Union(set)
+		}
+	}
+	return kept, candidates, nil
+}
+
+// Outside returns the paths that are not below one of the given top-level fields, such as metadata.
+func Outside(paths []fieldpath.Path, fields ...string) []fieldpath.Path {
+	return slices.DeleteFunc(slices.Clone(paths), func(path fieldpath.Path) bool {
+		return slices.ContainsFunc(fields, func(field string) bool { return isField(path, 0, field) })
+	})
+}
+
+func applied(entry metav1.ManagedFieldsEntry, manager string) bool {
+	return entry.Manager == manager && entry.Subresource == "" && entry.Operation == metav1.ManagedFieldsOperationApply
+}
+
+// containsBelow reports whether the set has a path below the given one.
+func containsBelow(set *fieldpath.Set, path fieldpath.Path) bool {
+	for _, element := range path {
+		set = set.WithPrefix(element)
+	}
+	return !set.Empty()
+}
+
+func hasPrefix(path, prefix fieldpath.Path) bool {
+	return len(path) > len(prefix) && path[:len(prefix)].Equals(prefix)
+}
+
+// exempt reports whether a field must stay although the manifest does not declare it: because Kubernetes itself
+// maintains it on the main resource, because injected content needs it, or because it records an action of a user that
+// ends by itself.
+func exempt(kind schema.GroupKind, path fieldpath.Path) bool {
+	switch {
+	case isField(path, 0, "status"), isField(path, 0, "metadata") && isField(path, 1, "finalizers"):
+		return true
+	case hasField(path, "caBundle"):
+		return true
+	case hasField(path, "kubectl.kubernetes.io/restartedAt"):
+		return true
+	}
+	return maintained(kind, path)
+}
+
+// maintained reports whether Kubernetes itself maintains the field in objects of the kind.
+func maintained(kind schema.GroupKind, path fieldpath.Path) bool {
+	switch kind {
+	case schema.GroupKind{Kind: "PersistentVolumeClaim"}:
+		return isField(path, 0, "spec") && isField(path, 1, "volumeName") || hasVolumeAnnotation(path)
+	case schema.GroupKind{Kind: "PersistentVolume"}:
+		return isField(path, 0, "spec") && isField(path, 1, "claimRef") || hasVolumeAnnotation(path)
+	case schema.GroupKind{Kind: "Secret"}:
+		return isToken(path)
+	case schema.GroupKind{Kind: "ServiceAccount"}:
+		return isField(path, 0, "secrets") || isField(path, 0, "imagePullSecrets")
+	case schema.GroupKind{Kind: "Namespace"}:
+		return isField(path, 0, "spec")
+	case schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:
+		return isField(path, 0, "rules")
+	default:
+		return false
+	}
+}
+
+func hasVolumeAnnotation(path fieldpath.Path) bool {
+	if !isField(path, 0, "metadata") || !isField(path, 1, "annotations") || len(path) < 3 || path[2].FieldName == nil {
+		return false
+	}
+	key := *path[2].FieldName
+	return strings.HasPrefix(key, "pv.kubernetes.io/") || strings.HasPrefix(key, "volume.kubernetes.io/") || strings.HasPrefix(key, "volume.beta.kubernetes.io/")
+}
+
+// isToken reports whether the field is part of the ServiceAccount token in a Secret. Removing it would invalidate the
+// token.
+func isToken(path fieldpath.Path) bool {
+	if isField(path, 0, "data") {
+		return isField(path, 1, "token") || isField(path, 1, "ca.crt") || isField(path, 1, "namespace")
+	}
+	return hasField(path, "kubernetes.io/service-account.uid")
+}
+
+func isField(path fieldpath.Path, index int, name string) bool {
+	return len(path) > index && path[index].FieldName != nil && *path[index].FieldName == name
+}
+
+func hasField(path fieldpath.Path, name string) bool {
+	return slices.ContainsFunc(path, func(element fieldpath.PathElement) bool {
+		return element.FieldName != nil && *element.FieldName == name
+	})
+}

@@ -1,0 +1,294 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package testenv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/sandbox"
+)
+
+// The environment variables that choose the cluster; see the package documentation.
+const (
+	sandboxVariable  = "TEST_SANDBOX_KUBECONFIG"
+	existingVariable = "TEST_USE_EXISTING_CLUSTER"
+)
+
+// cluster is what all tests of the process work on.
+type cluster struct {
+	kubeconfig string // empty if the configuration does not come from a single file
+	config     *rest.Config
+	failed     func() error
+}
+
+// connect finds or starts the cluster once; later callers get the same result.
+var connect = sync.OnceValues(func() (*cluster, error) {
+	return choose(os.Getenv, startSandbox)
+})
+
+// choose decides which cluster to use, and does not start one unless nothing else is asked for.
+func choose(getenv func(string) string, start func() (*cluster, error)) (*cluster, error) {
+	existing := getenv(existingVariable)
+	if path := getenv(sandboxVariable); path != "" {
+		if existing == "1" {
+			return nil, fmt.Errorf("%s and %s=1 cannot be used together", sandboxVariable, existingVariable)
+		}
+		return fromKubeconfig(path)
+	}
+	switch existing {
+	case "", "0":
+		return start()
+	case "1":
+		return fromUserConfig()
+	default:
+		return nil, fmt.Errorf("%s=%q: must be 0 or 1", existingVariable, existing)
+	}
+}
+
+func fromKubeconfig(path string) (*cluster, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig %s: %w", path, err)
+	}
+	return &cluster{kubeconfig: path, config: config, failed: noFailure}, nil
+}
+
+func fromUserConfig() (*cluster, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("finding the existing cluster: %w", err)
+	}
+	return &cluster{kubeconfig: rules.GetDefaultFilename(), config: config, failed: noFailure}, nil
+}
+
+// startSandbox starts one that is not stopped: it ends, files included, with this process.
+func startSandbox() (*cluster, error) {
+	s, err := sandbox.Start(context.Background(), sandbox.Options{Log: os.Stderr})
+	if err != nil {
+		return nil, err
+	}
+	return &cluster{kubeconfig: s.Kubeconfig(), config: s.Config(), failed: s.Failure}, nil
+}
+
+func noFailure() error { return nil }
+
+// get returns the cluster, or ends the test.
+func get(tb testing.TB) *cluster {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skip("this test needs a Kubernetes, and -short leaves such tests out")
+	}
+	c, err := connect()
+	if err == nil {
+		err = c.failed()
+	}
+	if err != nil {
+		tb.Fatalf("this test needs a Kubernetes and cannot have it: %v", err)
+	}
+	return c
+}
+
+// Config returns a new client configuration without rate limits. Its user may do everything.
+func Config(tb testing.TB) *rest.Config {
+	tb.Helper()
+	config := rest.CopyConfig(get(tb).config)
+	config.QPS = -1
+	return config
+}
+
+// Kubeconfig returns the path of a kubeconfig for the same cluster and user as [Config]. The file is not to be changed.
+func Kubeconfig(tb testing.TB) string {
+	tb.Helper()
+	return get(tb).kubeconfig
+}
+
+// Scheme returns a new scheme with the types of client-go, CustomResourceDefinitions and APIServices.
+func Scheme(tb testing.TB) *runtime.Scheme {
+	tb.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, apiregistrationv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			tb.Fatalf("building the scheme: %v", err)
+		}
+	}
+	return scheme
+}
+
+// Client returns a new client without a cache, for the types of [Scheme] and for unstructured objects.
+func Client(tb testing.TB) client.Client {
+	tb.Helper()
+	c, err := client.New(Config(tb), client.Options{Scheme: Scheme(tb)})
+	if err != nil {
+		tb.Fatalf("creating a client: %v", err)
+	}
+	return c
+}
+
+// The longest part of a namespace's name that comes from the name of the test: the rest of the 63 characters that a
+// name may have is left to what tests derive from it.
+const maxTestName = 30
+
+// Namespace creates a namespace for this test, ready for pods, and returns its name. When the test ends, the deletion
+// of the namespace is requested, but not awaited.
+func Namespace(tb testing.TB) string {
+	tb.Helper()
+	c := Client(tb)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: UniqueName(tb)}}
+	if err := c.Create(tb.Context(), namespace); err != nil {
+		tb.Fatalf("creating the test's namespace: %v", err)
+	}
+	tb.Cleanup(func() {
+		// The test's own context has ended by now.
+		if err := c.Delete(context.WithoutCancel(tb.Context()), namespace); client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+			tb.Errorf("deleting the test's namespace: %v", err)
+		}
+	})
+	// Pods are refused until the namespace has its service account.
+	key := client.ObjectKey{Namespace: namespace.Name, Name: "default"}
+	Eventually(tb, func() (bool, string) {
+		err := c.Get(tb.Context(), key, &corev1.ServiceAccount{})
+		if err != nil {
+			return false, err.Error()
+		}
+		return true, ""
+	})
+	return namespace.Name
+}
+
+// UniqueName returns a name that no other test uses, valid for objects of any kind, with at most 36 characters: the
+// last words of the test's name and some random characters. It is meant for objects without a namespace.
+func UniqueName(tb testing.TB) string {
+	tb.Helper()
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		default:
+			return '-'
+		}
+	}, strings.TrimPrefix(tb.Name(), "Test"))
+	name = strings.TrimLeft(name[max(0, len(name)-maxTestName):], "-0123456789")
+	if name == "" {
+		name = "test"
+	}
+	return strings.TrimRight(name, "-") + "-" + rand.String(5)
+}
+
+// Objects parses YAML documents into objects. Empty documents are left out; a document of another form ends the
+// test. Indentation with tabs, as it comes from Go source, is not YAML.
+func Objects(tb testing.TB, documents string) []*unstructured.Unstructured {
+	tb.Helper()
+	var result []*unstructured.Unstructured
+	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(documents), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		err := decoder.Decode(&object.Object)
+		switch {
+		case errors.Is(err, io.EOF):
+			return result
+		case err != nil:
+			tb.Fatalf("parsing YAML: %v", err)
+		case len(object.Object) == 0:
+			continue
+		case object.GetKind() == "" || object.GetAPIVersion() == "":
+			tb.Fatalf("parsing YAML: a document without apiVersion or kind: %v", object.Object)
+		}
+		result = append(result, object)
+	}
+}
+
+// Object parses one YAML document into an object.
+func Object(tb testing.TB, document string) *unstructured.Unstructured {
+	tb.Helper()
+	objects := Objects(tb, document)
+	if len(objects) != 1 {
+		tb.Fatalf("parsing YAML: got %d objects, want 1", len(objects))
+	}
+	return objects[0]
+}
+
+// The deadline is generous, because a test that waits for it has failed anyway; the pause is short, because all others
+// wait for it.
+const (
+	eventuallyDeadline = 60 * time.Second
+	eventuallyPause    = 20 * time.Millisecond
+)
+
+// patienceVariable replaces the deadline, for those who expect tests to fail.
+const patienceVariable = "TEST_PATIENCE"
+
+// Patience is how long a test waits before it gives up: a minute, or the duration in TEST_PATIENCE.
+func Patience() time.Duration {
+	if given, err := time.ParseDuration(os.Getenv(patienceVariable)); err == nil && given > 0 {
+		return given
+	}
+	return eventuallyDeadline
+}
+
+// Eventually asks the condition until it holds, and ends the test if it still does not after a minute, or the duration
+// in TEST_PATIENCE. The condition says with its second result what is missing; the last such reason is shown.
+func Eventually(tb testing.TB, condition func() (bool, string)) {
+	tb.Helper()
+	patience := Patience()
+	deadline := time.Now().Add(patience)
+	for {
+		holds, reason := condition()
+		if holds {
+			return
+		}
+		if time.Now().After(deadline) {
+			tb.Fatalf("still not so after %s: %s", patience, reason)
+		}
+		time.Sleep(eventuallyPause)
+	}
+}
+
+// Receive returns what comes through the channel, or the zero value if it is closed, and ends the test if neither
+// happens within a minute, or the duration in TEST_PATIENCE; then awaited says what for.
+func Receive[T any](tb testing.TB, channel <-chan T, awaited string) T {
+	tb.Helper()
+	timer := time.NewTimer(Patience())
+	defer timer.Stop()
+	select {
+	case received := <-channel:
+		return received
+	case <-timer.C:
+		tb.Fatalf("still not so after %s: %s", Patience(), awaited)
+		panic("unreachable")
+	}
+}
+
+// Within calls a function that is expected to return, and returns its error. It ends the test like Receive if the
+// function does not return; then the function goes on.
+func Within(tb testing.TB, call func() error) error {
+	tb.Helper()
+	returned := make(chan error, 1)
+	go func() { returned <- call() }()
+	return Receive(tb, returned, "the call returns")
+}

@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package handlers has what the default handlers of several kinds share.
+package handlers
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/component-operator/runtime/internal/manifest"
+	"github.com/component-operator/runtime/pkg/resources/concepts"
+)
+
+// Workload are the numbers in the spec and status of a workload.
+type Workload struct {
+	// Kind is the kind of the object, as in "Deployment".
+	Kind string
+	// Generation is that of the object, and Observed the one that its controller has observed last.
+	Generation, Observed int64
+	// Desired, Ready and Current are numbers of replicas: declared, ready, existing.
+	Desired, Ready, Current int32
+	// Rollout says what is missing before all replicas have the declared form; empty if all have it.
+	Rollout string
+	// Failure says why the workload will not become ready; empty if nothing is known.
+	Failure string
+}
+
+// Converging returns how far the workload is. It is Healthy if the controller has observed the spec, all replicas have
+// the declared form and are ready, and there are no others.
+func (w Workload) Converging(op concepts.ConvergingOperation) concepts.AliveStatusWithReason {
+	switch {
+	case w.Observed < w.Generation:
+		return unready(op, concepts.AliveConvergingStatusUpdating, w.unobserved())
+	case w.Ready == w.Desired && w.Rollout == "":
+		return concepts.AliveStatusWithReason{Status: concepts.AliveConvergingStatusHealthy, Reason: "All replicas are ready"}
+	case w.Failure != "":
+		return concepts.AliveStatusWithReason{Status: concepts.AliveConvergingStatusFailing, Reason: w.Failure}
+	case w.Ready != w.Desired:
+		return unready(op, concepts.AliveConvergingStatusScaling, fmt.Sprintf("Waiting for replicas: %d/%d ready", w.Ready, w.Desired))
+	default:
+		return unready(op, concepts.AliveConvergingStatusUpdating, "Waiting for rollout: "+w.Rollout)
+	}
+}
+
+// unready returns the status that fits the operation, or otherwise the given one.
+func unready(op concepts.ConvergingOperation, otherwise concepts.AliveConvergingStatus, reason string) concepts.AliveStatusWithReason {
+	switch op {
+	case concepts.ConvergingOperationCreated:
+		return concepts.AliveStatusWithReason{Status: concepts.AliveConvergingStatusCreating, Reason: reason}
+	case concepts.ConvergingOperationUpdated:
+		return concepts.AliveStatusWithReason{Status: concepts.AliveConvergingStatusUpdating, Reason: reason}
+	case concepts.ConvergingOperationNone:
+	}
+	return concepts.AliveStatusWithReason{Status: otherwise, Reason: reason}
+}
+
+// Grace returns how well the workload does its job: by the number of ready replicas, whichever form they have.
+func (w Workload) Grace() concepts.GraceStatusWithReason {
+	switch {
+	case w.Ready == w.Desired:
+		return concepts.GraceStatusWithReason{Status: concepts.GraceStatusHealthy, Reason: "All replicas are ready"}
+	case w.Ready > 0:
+		return concepts.GraceStatusWithReason{Status: concepts.GraceStatusDegraded, Reason: w.Kind + " partially available"}
+	default:
+		return concepts.GraceStatusWithReason{Status: concepts.GraceStatusDown, Reason: "No replicas are ready"}
+	}
+}
+
+// Suspension returns how far the suspension is: it is Suspended if no replicas exist any more.
+func (w Workload) Suspension() concepts.SuspensionStatusWithReason {
+	switch {
+	case w.Observed < w.Generation:
+		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspending, Reason: w.unobserved()}
+	case w.Current == 0:
+		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended, Reason: w.Kind + " scaled to zero"}
+	default:
+		reason := fmt.Sprintf("Waiting for replicas to scale down, %d replicas still running.", w.Current)
+		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspending, Reason: reason}
+	}
+}
+
+func (w Workload) unobserved() string {
+	return "Waiting for " + strings.ToLower(w.Kind) + " controller to observe latest spec"
+}
+
+// Condition is what the conditions of all kinds have in common.
+type Condition struct {
+	Type            string
+	Status          corev1.ConditionStatus
+	Reason, Message string
+}
+
+// Rule says what conditions mean.
+type Rule struct {
+	// Works is the condition that is True if the object works.
+	Works string
+	// Fails are the conditions that are False if the object will not work without intervention. The first one that is
+	// False is the reason.
+	Fails []string
+}
+
+// Operational returns what the rule says about the conditions: OperationFailing, Operational, or otherwise
+// OperationPending.
+func (r Rule) Operational(conditions []Condition) concepts.OperationalStatusWithReason {
+	for _, name := range r.Fails {
+		if c := find(conditions, name); c.Status == corev1.ConditionFalse {
+			return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusFailing, Reason: Text(name+" is False", Text(c.Reason, c.Message))}
+		}
+	}
+	if find(conditions, r.Works).Status == corev1.ConditionTrue {
+		return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusOperational, Reason: r.Works + " is True"}
+	}
+	return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusPending, Reason: "Waiting for " + r.Works + " to be True"}
+}
+
+// find returns the condition of a type; the zero value if there is none.
+func find(conditions []Condition, name string) Condition {
+	if i := slices.IndexFunc(conditions, func(c Condition) bool { return c.Type == name }); i >= 0 {
+		return conditions[i]
+	}
+	return Condition{Type: name}
+}
+
+// Text returns reason and message of a condition in one. Each of them may be empty.
+func Text(reason, message string) string {
+	if reason == "" || message == "" {
+		return reason + message
+	}
+	return reason + ": " + message
+}
+
+// AddressStatus returns Operational if one of the points through which a load balancer can be reached has an address,
+// and OperationPending otherwise. The function returns the two forms that an address can have.
+func AddressStatus[P any](points []P, of func(P) (ip, hostname string)) concepts.OperationalStatusWithReason {
+	assigned := slices.ContainsFunc(points, func(point P) bool {
+		ip, hostname := of(point)
+		return ip != "" || hostname != ""
+	})
+	if !assigned {
+		return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusPending, Reason: "Waiting for the address of the load balancer"}
+	}
+	return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusOperational, Reason: "The load balancer has an address"}
+}
+
+// Hash returns the SHA-256 of entries, in hexadecimal form. It depends on keys and values only: not on their order, and
+// not on the field that an entry is in.
+func Hash(entries map[string][]byte) (string, error) {
+	// Nil has another digest than what is empty.
+	all := make(map[string][]byte, len(entries))
+	for key, value := range entries {
+		all[key] = append([]byte{}, value...)
+	}
+	return manifest.Digest(all)
+}
+
+// resource is a typed resource whose object is of type P.
+type resource[P any] interface {
+	comparable
+	PreviewObject() (P, error)
+	Registration() concepts.Registration
+	Identity() string
+}
+
+// DesiredHash returns the hash of the object of a resource as it is still to be made. An error of making it is passed
+// on. It is an error if the resource is nil, or read-only: then the object has another owner.
+func DesiredHash[P any, R resource[P]](r R, kind string, hash func(P) (string, error)) (string, error) {
+	var none R
+	if r == none {
+		return "", fmt.Errorf("hashing a %s: the resource must not be nil", kind)
+	}
+	if r.Registration().ReadOnly {
+		return "", fmt.Errorf("hashing the entries of %s: the resource is read-only, so what will be in the object is not known here; must be a resource that writes its object. "+
+			"For this one, extract its data or their DataHash (WithData), and use them in the pod template, for example as an annotation", r.Identity())
+	}
+	object, err := r.PreviewObject()
+	if err != nil {
+		return "", err
+	}
+	return hash(object)
+}
+
+// CheckRoleRef returns an error that names the empty fields of the reference from a binding to its role; nil if none is
+// empty.
+func CheckRoleRef(ref rbacv1.RoleRef) error {
+	var problems []error
+	if ref.APIGroup == "" {
+		problems = append(problems, errors.New("roleRef.apiGroup must not be empty; set it to "+rbacv1.GroupName))
+	}
+	if ref.Kind == "" {
+		problems = append(problems, errors.New("roleRef.kind must not be empty"))
+	}
+	if ref.Name == "" {
+		problems = append(problems, errors.New("roleRef.name must not be empty"))
+	}
+	return errors.Join(problems...)
+}
