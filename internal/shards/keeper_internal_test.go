@@ -15,6 +15,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -160,6 +161,25 @@ func TestLeasesThatWereLeftBehind(t *testing.T) {
 		err := testenv.Client(t).Get(t.Context(), client.ObjectKeyFromObject(left), left)
 		return client.IgnoreNotFound(err) == nil && err != nil, "the lease is still there"
 	})
+}
+
+// TestALeaseThatHasLostItsLabel has the label restored, without which the replica would not be known.
+func TestALeaseThatHasLostItsLabel(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	a := f.start("a", 2)
+	f.awaitShares(a)
+	key := client.ObjectKey{Namespace: f.namespace, Name: a.members.options.memberName()}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	without := client.RawPatch(apitypes.MergePatchType, []byte(`{"metadata":{"labels":null}}`))
+	if err := testenv.Client(t).Patch(t.Context(), lease, without); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() (bool, string) {
+		err := testenv.Client(t).Get(t.Context(), key, lease)
+		return err == nil && lease.Labels[a.members.options.label()] == roleMember, fmt.Sprint(err, lease.Labels)
+	})
+	f.awaitShares(a)
 }
 
 // TestForgedLeases has leases that another client has written once.

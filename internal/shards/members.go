@@ -16,6 +16,7 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/utils/ptr"
@@ -100,22 +101,33 @@ func (m *members) take(leases []coordinationv1.Lease) {
 
 // renew renews the lease of this replica.
 func (m *members) renew(ctx context.Context) error {
-	sent := m.options.now()
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: m.options.memberName()}}
 	own, exists := m.self()
-	if exists {
-		lease = own.lease.DeepCopy()
+	if !exists {
+		err := m.write(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: m.options.memberName()}})
+		if !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+		// It has lost its label, so that it was not listed.
+		if own.lease, err = m.client.Get(ctx, m.options.memberName(), metav1.GetOptions{}); err != nil {
+			return err
+		}
 	}
+	return m.write(ctx, own.lease.DeepCopy())
+}
+
+// write writes the lease of this replica, which has a UID if it exists.
+func (m *members) write(ctx context.Context, lease *coordinationv1.Lease) error {
+	sent := m.options.now()
 	metav1.SetMetaDataLabel(&lease.ObjectMeta, m.options.label(), roleMember)
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, m.options.shardsAnnotation(), strconv.Itoa(m.options.Shards))
 	lease.Spec.HolderIdentity = &m.options.Identity
 	lease.Spec.LeaseDurationSeconds = new(int32(m.options.LeaseDuration / time.Second)) //nolint:gosec // less than 68 years
 	lease.Spec.RenewTime = &metav1.MicroTime{Time: sent}
 	var err error
-	if exists {
-		lease, err = m.client.Update(ctx, lease, metav1.UpdateOptions{})
-	} else {
+	if lease.UID == "" {
 		lease, err = m.client.Create(ctx, lease, metav1.CreateOptions{})
+	} else {
+		lease, err = m.client.Update(ctx, lease, metav1.UpdateOptions{})
 	}
 	if err != nil {
 		return err
