@@ -6,11 +6,46 @@ package secret
 import (
 	"errors"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/component-operator/runtime/pkg/resources/editors"
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
+
+// SetData records that an entry of data has this value, which is not encoded.
+func (m *Mutator) SetData(key string, value []byte) {
+	value = slices.Clone(value)
+	m.EditData(func(e *editors.SecretDataEditor) error {
+		e.Set(key, value)
+		return nil
+	})
+}
+
+// RemoveData records that there is no such entry of data.
+func (m *Mutator) RemoveData(key string) {
+	m.EditData(func(e *editors.SecretDataEditor) error {
+		e.Remove(key)
+		return nil
+	})
+}
+
+// SetStringData records that an entry of stringData has this value.
+func (m *Mutator) SetStringData(key, value string) {
+	m.EditData(func(e *editors.SecretDataEditor) error {
+		e.SetString(key, value)
+		return nil
+	})
+}
+
+// RemoveStringData records that there is no such entry of stringData.
+func (m *Mutator) RemoveStringData(key string) {
+	m.EditData(func(e *editors.SecretDataEditor) error {
+		e.RemoveString(key)
+		return nil
+	})
+}
 
 // DataHash returns the SHA-256, in hexadecimal form, of the entries of a Secret. As an annotation of a pod template, it
 // has the pods replaced when an entry changes. Entries of stringData count as if they were in data, where the API

@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package feature decides which mutations of a resource apply, by the version of what is deployed and by conditions.
 package feature
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/Masterminds/semver/v3"
 )
 
 // Gate decides whether a feature is on. A Gate may also be an Explainer.
@@ -144,3 +147,43 @@ func (g BooleanGate) Why() string {
 	}
 	return "off: the condition is false"
 }
+
+// Mutation is a change of a resource that belongs to a feature. M is the type that records changes, such as
+// *deployment.Mutator.
+type Mutation[M any] struct {
+	// Name identifies the mutation in messages. It should be unique among the mutations of a resource.
+	Name string
+	// Feature decides whether the mutation applies. Nil means always.
+	Feature Gate
+	// Mutate records the changes. Required.
+	Mutate func(M) error
+}
+
+// semverConstraint is a VersionConstraint in the notation of the library.
+type semverConstraint struct {
+	text       string
+	constraint *semver.Constraints
+}
+
+// Semver returns a VersionConstraint such as ">= 1.4, < 3" for semantic versions, in the notation of
+// github.com/Masterminds/semver. As there, versions with a suffix such as "1.4.0-rc.1" are accepted only by constraints
+// that have one, such as ">= 1.4.0-0".
+func Semver(constraint string) (VersionConstraint, error) {
+	parsed, err := semver.NewConstraint(constraint)
+	if err != nil {
+		return nil, fmt.Errorf("constraint %q: %w; must be a constraint on semantic versions, such as \">= 1.4, < 3\"", constraint, err)
+	}
+	return semverConstraint{text: constraint, constraint: parsed}, nil
+}
+
+// Enabled reports whether the version is accepted. The version may begin with v, and lack minor and patch.
+func (c semverConstraint) Enabled(version string) (bool, error) {
+	parsed, err := semver.NewVersion(version)
+	if err != nil {
+		return false, fmt.Errorf("%w; must be a semantic version, such as 1.4.0", err)
+	}
+	return c.constraint.Check(parsed), nil
+}
+
+// String returns the constraint.
+func (c semverConstraint) String() string { return c.text }

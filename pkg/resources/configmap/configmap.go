@@ -9,8 +9,31 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/component-operator/runtime/pkg/resources/editors"
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
+
+// SetEntry records that an entry of data has this value.
+func (m *Mutator) SetEntry(key, value string) {
+	m.EditData(func(e *editors.ConfigMapDataEditor) error {
+		e.Set(key, value)
+		return nil
+	})
+}
+
+// RemoveEntry records that there is no such entry of data.
+func (m *Mutator) RemoveEntry(key string) {
+	m.EditData(func(e *editors.ConfigMapDataEditor) error {
+		e.Remove(key)
+		return nil
+	})
+}
+
+// MergeYAML records that a YAML document is laid over the one in an entry of data. See the editor's method of that name
+// for the rules, and for what is an error.
+func (m *Mutator) MergeYAML(key, patch string) {
+	m.EditData(func(e *editors.ConfigMapDataEditor) error { return e.MergeYAML(key, patch) })
+}
 
 // DataHash returns the SHA-256, in hexadecimal form, of the entries of a ConfigMap. As an annotation of a pod template,
 // it has the pods replaced when an entry changes. It fails if a key is in both data and binaryData, which the API

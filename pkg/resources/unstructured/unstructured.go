@@ -1,17 +1,30 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package unstructured has typed resources for objects of any kind, above all of kinds for which there is no Go type: a
+// base object, mutations that belong to features, and what the author knows about the life of such objects.
+//
+// There is one constructor for each way to tell how far an object is: [NewBuilder] leaves it to the reconciler, which
+// knows the conventions that most kinds follow; [NewWorkloadBuilder], [NewTaskBuilder] and [NewIntegrationBuilder] take
+// a function. Unless the builder gets functions for that, the grace status follows from this status, and the object has
+// no suspended form.
+//
+// The builders and resources are those of package generic, whose documentation says what their methods do, and in which
+// order mutations are applied.
 package unstructured
 
 import (
 	"errors"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
+	"github.com/component-operator/runtime/pkg/resources/editors"
 	"github.com/component-operator/runtime/pkg/resources/feature"
 	"github.com/component-operator/runtime/pkg/resources/generic"
 )
@@ -108,4 +121,68 @@ func check(object *unstructured.Unstructured) error {
 		problems = append(problems, err)
 	}
 	return errors.Join(problems...)
+}
+
+// Mutator records edits of an object. The categories are, in this order:
+//   - object metadata
+//   - content
+type Mutator struct {
+	generic.Plan
+
+	metadata, content *generic.Category[*unstructured.Unstructured]
+}
+
+// NewMutator returns a Mutator for an object, which is changed when Apply is called.
+func NewMutator(current *unstructured.Unstructured) *Mutator {
+	m := &Mutator{}
+	m.metadata = generic.NewCategory(&m.Plan, "object metadata", current)
+	m.content = generic.NewCategory(&m.Plan, "content", current)
+	return m
+}
+
+// EditObjectMetadata records an edit of the metadata of the object. Nil is ignored.
+func (m *Mutator) EditObjectMetadata(edit func(*editors.ObjectMetaEditor) error) {
+	if edit == nil {
+		return
+	}
+	m.metadata.Record(func(object *unstructured.Unstructured) error {
+		given, _, err := unstructured.NestedMap(object.Object, "metadata")
+		if err != nil {
+			return fmt.Errorf("reading metadata: %w", err)
+		}
+		metadata := &metav1.ObjectMeta{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(given, metadata); err != nil {
+			return fmt.Errorf("reading metadata: %w", err)
+		}
+		if err := edit(editors.NewObjectMetaEditor(metadata)); err != nil {
+			return err
+		}
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(metadata)
+		if err != nil {
+			return fmt.Errorf("writing metadata: %w", err)
+		}
+		return unstructured.SetNestedField(object.Object, content, "metadata") //nolint:wrapcheck // the category is named
+	})
+}
+
+// EditContent records an edit of the whole content of the object. Values that are not as JSON has them, such as an int,
+// are converted afterwards. Nil is ignored.
+func (m *Mutator) EditContent(edit func(*editors.UnstructuredContentEditor) error) {
+	if edit == nil {
+		return
+	}
+	m.content.Record(func(object *unstructured.Unstructured) error {
+		if object.Object == nil {
+			object.Object = map[string]any{}
+		}
+		if err := edit(editors.NewUnstructuredContentEditor(object.Object)); err != nil {
+			return err
+		}
+		content, err := manifest.Normalize(object.Object)
+		if err != nil {
+			return err
+		}
+		object.Object = content
+		return nil
+	})
 }
