@@ -4,6 +4,9 @@
 package testenv
 
 import (
+	"errors"
+	"net/http"
+	"sync/atomic"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -24,4 +27,26 @@ func CountingConfig(tb testing.TB) (*rest.Config, *Requests) {
 	config, recorder := Config(tb), &Requests{}
 	config.Wrap(recorder.Wrap)
 	return config, recorder
+}
+
+// Intercept returns a configuration whose requests a function gets, and what it can send them on with.
+func Intercept(config *rest.Config, send func(request *http.Request, next http.RoundTripper) (*http.Response, error)) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return requests.RoundTripper(func(request *http.Request) (*http.Response, error) { return send(request, next) })
+	})
+	return config
+}
+
+// Dying returns a configuration that fails after the given number of writes, as if the process had died, and how many
+// of these are left.
+func Dying(config *rest.Config, survived int) (*rest.Config, *atomic.Int64) {
+	left := &atomic.Int64{}
+	left.Store(int64(survived))
+	return Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if request.Method != http.MethodGet && left.Add(-1) < 0 {
+			return nil, errors.New("the process died")
+		}
+		return next.RoundTrip(request)
+	}), left
 }

@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
@@ -29,14 +28,12 @@ func TestOneSlowComponentDoesNotStarveOthers(t *testing.T) {
 	r := newRig(t)
 	var held atomic.Int64
 	released := make(chan struct{})
-	r.config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return requests.RoundTripper(func(request *http.Request) (*http.Response, error) {
-			if request.Method == http.MethodPatch && strings.Contains(request.URL.Path, "/configmaps/slow-") {
-				held.Add(1)
-				<-released
-			}
-			return next.RoundTrip(request)
-		})
+	r.config = testenv.Intercept(r.config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if request.Method == http.MethodPatch && strings.Contains(request.URL.Path, "/configmaps/slow-") {
+			held.Add(1)
+			<-released
+		}
+		return next.RoundTrip(request)
 	})
 	r.start(r.reconciler(ReconcilerOptions{}))
 	component := func(name string) *Widget {
