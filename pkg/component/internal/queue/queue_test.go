@@ -5,10 +5,12 @@ package queue
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -105,3 +107,78 @@ func expect(t *testing.T, what string, want, got any) {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
+
+func TestAllowances(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	key, other := apitypes.NamespacedName{Name: "a"}, apitypes.NamespacedName{Name: "b"}
+	for _, tc := range []struct {
+		reason string
+		passes int
+		every  time.Duration
+		after  time.Duration
+		want   time.Duration
+	}{
+		{"nothing has happened", 0, 0, 0, 0},
+		{"a burst is allowed", 49, 0, 0, 0},
+		{"after a burst a pass waits", 50, 0, 0, time.Second},
+		{"the time that has gone counts", 50, 0, 700 * time.Millisecond, 300 * time.Millisecond},
+		{"one pass is allowed each second", 50, 0, time.Second, 0},
+		{"what others cause is not counted for ever", 1000, 0, 0, time.Second},
+		{"passes that are a second apart never wait", 1000, time.Second, 0, 0},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			t.Parallel()
+			var a Allowances
+			now := begin
+			for range tc.passes {
+				now = now.Add(tc.every)
+				a.Spend(key, now)
+			}
+			now = now.Add(tc.after)
+			if got := a.Delay(key, now); got != tc.want {
+				t.Errorf("want %s, got %s", tc.want, got)
+			}
+			if got := a.Delay(other, now); got != 0 {
+				t.Errorf("another component has to wait for %s", got)
+			}
+			a.Forget(key)
+			if got := a.Delay(key, now); got != 0 || len(a.spent) > 0 {
+				t.Errorf("what is forgotten has to wait for %s", got)
+			}
+		})
+	}
+}
+
+// TestPlaces plays visits of targets. A step has a target, what happens, and whether there is a place for it.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason  string
+		workers int
+		steps   []string
+	}{
+		{"half of the workers visit unknown targets", 5, []string{"a enters ok", "b enters ok", "c enters no", "a leaves", "c enters ok"}},
+		{"there is at least one place", 1, []string{"a enters ok", "b enters no", "a leaves", "b enters ok"}},
+		{"quick targets need no place", 2, []string{"a enters ok", "a leaves", "b enters ok", "a enters ok"}},
+		{"a target that was slow is expected to be slow", 2, []string{"a enters ok", "a leaves slow", "b enters ok", "a enters no"}},
+	} {
+		places, visits := NewPlaces(test.workers, 0), map[string]func(slow bool){}
+		for i, step := range test.steps {
+			fields := strings.Fields(step)
+			target, last := fields[0], fields[len(fields)-1]
+			if fields[1] == "leaves" {
+				visits[target](last == "slow")
+				continue
+			}
+			leave, ok := places.enter(target)
+			visits[target] = leave
+			if ok != (last == "ok") {
+				t.Errorf("%s: step %d: %s: got %t", test.reason, i, step, ok)
+			}
+		}
+	}
+}
+
+// TestMain fails if a test leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
