@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -195,23 +193,10 @@ func TestDeathInAnAdoptionFromHelm(t *testing.T) {
 	for name, untold := range map[string]bool{"Told": false, "Untold": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var next, deaths atomic.Int64
-			var group sync.WaitGroup
-			for range 2 {
-				w := &helmAdopter{place: newPlace(t), mortal: newMortal(t, untold)}
-				group.Go(func() {
-					for killed := true; killed && !t.Failed(); {
-						killed = w.round(int(next.Add(1)))
-						count(&deaths, killed)
-					}
-				})
-			}
-			group.Wait()
-			t.Logf("killed at %d requests", deaths.Load())
 			// One revision, two objects in two writes each, and three records of Helm, at least.
-			if deaths.Load() < 10 {
-				t.Errorf("killed at %d requests only", deaths.Load())
-			}
+			killAtEach(t, untold, 2, 10, func(m *mortal) func(int) bool {
+				return (&helmAdopter{place: newPlace(t), mortal: m}).round
+			})
 		})
 	}
 }

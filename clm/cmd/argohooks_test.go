@@ -8,8 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,70 +45,58 @@ func TestDeathDuringArgoHooks(t *testing.T) {
 	p := newPlace(t)
 	jobs := p.jobsThatAppear()
 	digest := regexp.MustCompile(`gen-[0-9a-f]{10}$`)
-	var next, deaths atomic.Int64
-	var group sync.WaitGroup
 	// failed is whether the record says that the apply has failed: then the next one is another attempt, in which the
 	// Job that has failed runs again.
 	failed := func(name string) bool { return p.state(name) == "Failed" }
-	for range 8 {
-		m := newMortal(t, true)
-		group.Go(func() {
-			for killed := true; killed && !t.Failed(); {
-				k := int(next.Add(1))
-				name, before := fmt.Sprintf("r%d", k), 0
-				ran := func() []string {
-					var names []string
-					for _, job := range jobs(name + "-")[before:] {
-						names = append(names, digest.ReplaceAllString(strings.TrimPrefix(job, name+"-"), "gen"))
-					}
-					if i := slices.Index(names, "short"); i >= 0 {
-						again := slices.DeleteFunc(slices.Clone(names[i+1:]), func(name string) bool { return name == "short" })
-						names = append(names[:i+1], again...)
-					}
-					if len(names) > 3 {
-						// These are in the same wave.
-						slices.Sort(names[1:3])
-					}
-					return names
+	killAtEach(t, true, 8, 20, func(m *mortal) func(int) bool {
+		return func(k int) (killed bool) {
+			name, before := fmt.Sprintf("r%d", k), 0
+			ran := func() []string {
+				var names []string
+				for _, job := range jobs(name + "-")[before:] {
+					names = append(names, digest.ReplaceAllString(strings.TrimPrefix(job, name+"-"), "gen"))
 				}
-				killed = false
-				for _, phase := range []struct {
-					fails bool
-					want  []string
-				}{
-					{false, []string{"migrate", "gen", "short", "main", "gen", "report"}},
-					{true, []string{"migrate", "gen", "short", "main", "alert"}},
-				} {
-					source := p.file(name+".yaml", argoDirectory(name+"-", phase.fails))
-					code, again := 0, false
-					if phase.fails {
-						code = exitNotReady
-					}
-					if m.runTo(p, code, k, "apply", name, source, "--hooks", "argocd", "--yes") {
-						killed = true
-						count(&deaths, true)
-						again = phase.fails && failed(name)
-						p.expect(p.clm("apply", name, source, "--hooks", "argocd", "--yes"), code)
-					}
-					testenv.Eventually(p, func() (bool, string) {
-						want := phase.want
-						if again {
-							want = append(slices.Clip(want), "main")
-						}
-						diff := cmp.Diff(want, ran())
-						return diff == "", fmt.Sprintf("killed at request %d: hooks ran (-want +got):\n%s", k, diff)
-					})
-					before = len(jobs(name + "-"))
+				if i := slices.Index(names, "short"); i >= 0 {
+					again := slices.DeleteFunc(slices.Clone(names[i+1:]), func(name string) bool { return name == "short" })
+					names = append(names[:i+1], again...)
 				}
-				p.succeeds("delete", name)
+				if len(names) > 3 {
+					// These are in the same wave.
+					slices.Sort(names[1:3])
+				}
+				return names
 			}
-		})
-	}
-	group.Wait()
-	t.Logf("killed at %d requests", deaths.Load())
-	if deaths.Load() < 40 {
-		t.Errorf("killed at %d requests only", deaths.Load())
-	}
+			for _, phase := range []struct {
+				fails bool
+				want  []string
+			}{
+				{false, []string{"migrate", "gen", "short", "main", "gen", "report"}},
+				{true, []string{"migrate", "gen", "short", "main", "alert"}},
+			} {
+				source := p.file(name+".yaml", argoDirectory(name+"-", phase.fails))
+				code, again := 0, false
+				if phase.fails {
+					code = exitNotReady
+				}
+				if m.runTo(p, code, k, "apply", name, source, "--hooks", "argocd", "--yes") {
+					killed = true
+					again = phase.fails && failed(name)
+					p.expect(p.clm("apply", name, source, "--hooks", "argocd", "--yes"), code)
+				}
+				testenv.Eventually(p, func() (bool, string) {
+					want := phase.want
+					if again {
+						want = append(slices.Clip(want), "main")
+					}
+					diff := cmp.Diff(want, ran())
+					return diff == "", fmt.Sprintf("killed at request %d: hooks ran (-want +got):\n%s", k, diff)
+				})
+				before = len(jobs(name + "-"))
+			}
+			p.succeeds("delete", name)
+			return killed
+		}
+	})
 	p.expectNothing()
 }
 
