@@ -134,6 +134,28 @@ func TestDeath(t *testing.T) {
 	}
 }
 
+// killAtEach has several players kill clm at one request after the other, each in rounds of its own, until nobody is
+// killed in a round. It fails if there were fewer deaths than requests at least.
+func killAtEach(t *testing.T, untold bool, players int, least int64, player func(m *mortal) (round func(k int) (killed bool))) {
+	t.Helper()
+	var next, deaths atomic.Int64
+	var group sync.WaitGroup
+	for range players {
+		round := player(newMortal(t, untold))
+		group.Go(func() {
+			for killed := true; killed && !t.Failed(); {
+				killed = round(int(next.Add(1)))
+				count(&deaths, killed)
+			}
+		})
+	}
+	group.Wait()
+	t.Logf("killed at %d requests", deaths.Load())
+	if deaths.Load() < least {
+		t.Errorf("killed at %d requests only", deaths.Load())
+	}
+}
+
 // count counts how often the condition was true.
 func count(n *atomic.Int64, condition bool) {
 	if condition {

@@ -4,11 +4,10 @@
 package cmd
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,43 +50,32 @@ func TestJobsThatRemoveThemselves(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	jobs := p.jobsThatAppear()
-	var next, deaths atomic.Int64
-	var group sync.WaitGroup
-	for range 8 {
-		m := newMortal(t, true)
-		group.Go(func() {
-			for killed := true; killed && !t.Failed(); {
-				k := int(next.Add(1))
-				name := fmt.Sprintf("r%d", k)
-				source := p.file(name+".yaml", configMap(name, "1")+
-					strings.ReplaceAll(job(name+"-plain")+job(name+"-hook", "apply-order", "1", "reconcile-policy", "once"), "spec: {backoff", "spec: {ttlSecondsAfterFinished: 0, backoff"))
-				killed = m.run(p, k, "apply", name, source, "--no-wait", "--yes")
-				count(&deaths, killed)
-				p.succeeds("apply", name, source, "--no-wait")
-				testenv.Eventually(p, func() (bool, string) {
-					got := p.clm("status", name)
-					return got.code == 0 && len(p.jobs(name+"-")) == 0, fmt.Sprintf("killed at request %d: %s", k, got.stdout)
-				})
-				ran := jobs(name + "-")
-				if !slices.Contains(ran, name+"-plain") || !slices.Contains(ran, name+"-hook") || !killed && len(ran) != 2 {
-					p.Errorf("killed at request %d: Jobs ran: %v", k, ran)
-				}
-				p.expect(p.clm("plan", name, source, "--exit-code"), 0, "nothing to do")
-				p.expect(p.clm("drift", name, "--exit-code"), 0, "has not drifted")
-				p.succeeds("wait", name)
-				p.succeeds("apply", name, source)
-				if diff := cmp.Diff(ran, jobs(name+"-")); diff != "" {
-					p.Errorf("killed at request %d: Jobs ran again (-want +got):\n%s", k, diff)
-				}
-				p.succeeds("delete", name)
+	killAtEach(t, true, 8, 15, func(m *mortal) func(int) bool {
+		return func(k int) (killed bool) {
+			name := fmt.Sprintf("r%d", k)
+			source := p.file(name+".yaml", configMap(name, "1")+
+				strings.ReplaceAll(job(name+"-plain")+job(name+"-hook", "apply-order", "1", "reconcile-policy", "once"), "spec: {backoff", "spec: {ttlSecondsAfterFinished: 0, backoff"))
+			killed = m.run(p, k, "apply", name, source, "--no-wait", "--yes")
+			p.succeeds("apply", name, source, "--no-wait")
+			testenv.Eventually(p, func() (bool, string) {
+				got := p.clm("status", name)
+				return got.code == 0 && len(p.jobs(name+"-")) == 0, fmt.Sprintf("killed at request %d: %s", k, got.stdout)
+			})
+			ran := jobs(name + "-")
+			if !slices.Contains(ran, name+"-plain") || !slices.Contains(ran, name+"-hook") || !killed && len(ran) != 2 {
+				p.Errorf("killed at request %d: Jobs ran: %v", k, ran)
 			}
-		})
-	}
-	group.Wait()
-	t.Logf("killed at %d requests", deaths.Load())
-	if deaths.Load() < 15 {
-		t.Errorf("killed at %d requests only", deaths.Load())
-	}
+			p.expect(p.clm("plan", name, source, "--exit-code"), 0, "nothing to do")
+			p.expect(p.clm("drift", name, "--exit-code"), 0, "has not drifted")
+			p.succeeds("wait", name)
+			p.succeeds("apply", name, source)
+			if diff := cmp.Diff(ran, jobs(name+"-")); diff != "" {
+				p.Errorf("killed at request %d: Jobs ran again (-want +got):\n%s", k, diff)
+			}
+			p.succeeds("delete", name)
+			return killed
+		}
+	})
 	p.expectNothing()
 }
 
@@ -135,4 +123,41 @@ func TestNoWaitForWaves(t *testing.T) {
 	p.expect(p.timesOut("first: waiting", "wait", "web", "--timeout", "10m"), exitNotReady, "first")
 	p.expect(p.clm("apply", "web", source, "--no-wait=never"), 1, `"never" is not one of true, false, wave, all`)
 	p.must("delete", "web")
+}
+
+// running is clm beside a test.
+type running struct {
+	interrupt context.CancelFunc
+	ended     <-chan result
+}
+
+// begin runs clm beside the test.
+func (p *place) begin(args ...string) *running {
+	p.Helper()
+	ctx, cancel := context.WithCancel(p.Context())
+	p.Cleanup(cancel)
+	ended := make(chan result, 1)
+	go func() { ended <- p.clmContext(ctx, args...) }()
+	return &running{interrupt: cancel, ended: ended}
+}
+
+func TestWaitForARelease(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	ready := p.begin("wait", "web")
+	source := p.file("app.yaml", configMap("a", "1")+deployment("web", "", ""))
+	p.must("apply", "web", source)
+	got := <-ready.ended
+	if got.code != 0 || !strings.Contains(got.stderr, "✓ release "+p.namespace+"/web, revision 1, is ready") {
+		t.Errorf("got exit code %d, %s", got.code, got.stderr)
+	}
+	if got := p.must("wait", "web"); strings.Contains(got.stderr, "waiting") {
+		t.Errorf("there is nothing to wait for, got %s", got.stderr)
+	}
+	gone := p.begin("wait", "web", "--for=deleted")
+	p.must("delete", "web")
+	if got := <-gone.ended; got.code != 0 || !strings.Contains(got.stderr, "✓ release "+p.namespace+"/web does not exist") {
+		t.Errorf("got exit code %d, %s", got.code, got.stderr)
+	}
+	p.must("wait", "web", "--for=deleted")
 }

@@ -4,10 +4,15 @@
 package cmd
 
 import (
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // A chart whose hooks write into ConfigMaps which revision they ran for. What a hook is runs at each event anew, so its
@@ -83,4 +88,120 @@ func TestRollbackGoesOn(t *testing.T) {
 		t.Error(diff)
 	}
 	p.must("delete", "web", "-y")
+}
+
+// theirs creates ConfigMaps that were there before.
+func (p *place) theirs(names ...string) {
+	p.Helper()
+	for _, name := range names {
+		p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"value": "theirs"}})
+	}
+}
+
+// expectNobodys checks that a ConfigMap exists and has no owner.
+func (p *place) expectNobodys(reason, name string) {
+	p.Helper()
+	object := &corev1.ConfigMap{}
+	if err := p.client.Get(p.Context(), client.ObjectKey{Namespace: p.namespace, Name: name}, object); err != nil {
+		p.Errorf("%s: %v", reason, err)
+	} else if object.DeletionTimestamp != nil || len(object.Labels) > 0 {
+		p.Errorf("%s: want %s to belong to nobody again, got labels %v", reason, name, object.Labels)
+	}
+}
+
+// TestRollbackKeepsWhatWasAdopted is about objects that were there before their release had them, be it that the
+// revision has failed which adopted them or not: returning to an earlier revision does not delete them.
+func TestRollbackKeepsWhatWasAdopted(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	const kept = "These objects existed before the release"
+	first := p.file("first.yaml", configMap("ours", "1")+configMap("also", "1"))
+	failing := configMap("ours", "2") + configMap("new", "2") + failingJobs(job("bad", "update-policy", "recreate"))
+	p.must("apply", "web", first)
+
+	// In the same second as the revision begins, so that its age does not tell.
+	p.theirs("failed")
+	bad := p.file("bad.yaml", failing+configMap("failed", "2"))
+	p.expect(p.clm("apply", "web", bad), exitNotReady, "Job PLACE/bad")
+	got := p.clm("apply", "web", bad, "--revert-on-failure")
+	p.expect(got, exitNotReady, "release PLACE/web, revision 3, is ready", kept+", and were kept, with its changes: ConfigMap PLACE/failed")
+	p.expectNobodys("an attempt before the one that failed finally has adopted it", "failed")
+
+	p.theirs("later")
+	p.expect(p.clm("apply", "web", p.file("bad.yaml", failing)), exitNotReady)
+	p.expect(p.clm("apply", "web", p.file("bad.yaml", failing+configMap("later", "2"))), exitNotReady)
+	p.expect(p.clm("rollback", "web", "-y"), 0, kept, "ConfigMap PLACE/later")
+	p.expectNobodys("a revision that has failed has adopted it", "later")
+
+	p.theirs("ready")
+	p.must("apply", "web", p.file("good.yaml", configMap("ours", "3")+configMap("new", "3")+configMap("ready", "3")))
+	if plan := p.must("rollback", "web", "1", "--dry-run=client").stdout; !strings.Contains(p.stable(plan), "ConfigMap PLACE/ready  (orphan: is no longer in the manifests)") {
+		t.Errorf("want the plan to say that it stays, got %s", plan)
+	}
+	p.expect(p.clm("rollback", "web", "1", "-y"), 0, kept, "ConfigMap PLACE/ready")
+	p.expectNobodys("a revision that was ready has adopted it", "ready")
+	if owners := p.owner("ours") + p.owner("also") + " " + p.owner("new"); owners != "webweb none" {
+		t.Errorf("what was created goes, and what the revision has stays; got %s", owners)
+	}
+
+	// Leaving it out of the sources is a decision, and deletes it, as for any other dependent.
+	p.must("apply", "web", p.file("good.yaml", configMap("ours", "3")+configMap("ready", "3")))
+	p.must("apply", "web", first)
+	if owner := p.owner("ready"); owner != "none" {
+		t.Errorf("want it to be deleted, got owner %q", owner)
+	}
+	p.must("delete", "web")
+}
+
+// TestRevertKeepsWhatWasHandedOver is about an object that a release has taken over from another one, and not become
+// ready since.
+func TestRevertKeepsWhatWasHandedOver(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "shop", p.file("shop.yaml", manifestOf("moved", "stays")))
+	p.must("apply", "web", p.file("web.yaml", manifestOf("own")))
+	p.expect(p.timesOut("waiting until wave 0 is ready", "apply", "web", p.file("web.yaml", manifestOf("own")+"\n"+slowPod("slow")), "--timeout", "10m"), exitNotReady)
+	p.expect(p.clm("move", "cm/moved", "--from", "shop", "--to", "web", "--timeout", "10s"), 0)
+	if owner := p.owner("moved"); owner != "web" {
+		t.Fatalf("unexpected owner %q", owner)
+	}
+	source := p.file("web.yaml", manifestOf("own", "moved")+failingJobs(job("bad", "update-policy", "recreate")))
+	p.expect(p.clm("apply", "web", source, "--revert-on-failure"), exitNotReady, "Job PLACE/bad", "ConfigMap PLACE/moved")
+	p.expectNobodys("it was handed over after the revision that was ready", "moved")
+	p.must("delete", "web")
+	p.must("delete", "shop")
+}
+
+// TestDeathBeforeARevert kills the first attempt to apply a revision at each of its requests: whatever it came to adopt
+// is not deleted when a later attempt is reverted, and what it came to create is.
+func TestDeathBeforeARevert(t *testing.T) {
+	t.Parallel()
+	for name, untold := range map[string]bool{"Told": false, "Untold": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			m := newMortal(t, untold)
+			for k := 1; !t.Failed(); k++ {
+				name := func(text string) string { return fmt.Sprintf("%s%d", text, k) }
+				release := name("r")
+				p.must("apply", release, p.file("good.yaml", configMap(name("ours"), "1")))
+				p.theirs(name("theirs"))
+				next := configMap(name("ours"), "2") + configMap(name("new"), "2") + configMap(name("theirs"), "2")
+				if !m.run(p, k, "apply", release, p.file("next.yaml", next)) || len(p.descriptions(release)) == 2 && p.state(release) == "Ready" {
+					// Then it is the last revision that was ready.
+					break
+				}
+				bad := p.file("bad.yaml", next+strings.Replace(deployment(release, "", ""), "matchLabels: {app: ", "matchLabels: {app: not-", 1))
+				p.expect(p.clm("apply", release, bad, "--revert-on-failure"), 1, "rejected by the API server", "is ready")
+				p.expectNobodys("it was there before", name("theirs"))
+				if owners := p.owner(name("ours")) + " " + p.owner(name("new")); owners != release+" none" {
+					t.Errorf("unexpected owners: %s", owners)
+				}
+				if t.Failed() {
+					t.Logf("killed at request %d", k)
+				}
+				p.must("delete", release)
+			}
+		})
+	}
 }

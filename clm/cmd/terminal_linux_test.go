@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -112,5 +113,31 @@ func (s *typist) enter(t *testing.T, text string) {
 	t.Helper()
 	if _, err := s.keyboard.WriteString(text); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestManifestsOnATerminal: manifests are exact for programs, and cannot control a terminal.
+func TestManifestsOnATerminal(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "a.yaml")
+	const text = "a\u202eb"
+	if err := os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: "+text+"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"template", "web", file, "--kubeconfig", os.DevNull}
+	var exact bytes.Buffer
+	if code := run(t.Context(), streams{in: strings.NewReader(""), out: &exact, err: &exact}, args); code != 0 || !strings.Contains(exact.String(), "x: "+text+"\n") {
+		t.Errorf("want exact output, got %d, %q", code, exact.String())
+	}
+	screen, device := newTerminal(t)
+	if code := run(t.Context(), streams{in: strings.NewReader(""), out: device, err: device}, args); code != 0 {
+		t.Errorf("got %d", code)
+	}
+	if err := device.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-screen.closed
+	if got := screen.sent(); !strings.Contains(got, `x: a\u202eb`) || strings.Contains(got, text) {
+		t.Errorf("want safe output, got %q", got)
 	}
 }

@@ -28,7 +28,8 @@ var update = flag.Bool("update", false, "write the exported API to the golden fi
 // to be wanted. With -update it writes the files.
 func TestExportedAPI(t *testing.T) {
 	t.Parallel()
-	for path, pkg := range publicPackages(t) {
+	packages := publicPackages(t)
+	for path, pkg := range packages {
 		golden := filepath.Join("testdata", "api", strings.ReplaceAll(path, "/", "_")+".txt")
 		lines := exported(pkg)
 		for _, line := range lines {
@@ -49,6 +50,9 @@ func TestExportedAPI(t *testing.T) {
 		if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
 			t.Errorf("the exported API of %s has changed; if that is wanted: go test ./internal/archtest -run %s -update (-want +got)\n%s", path, t.Name(), diff)
 		}
+	}
+	if files, err := filepath.Glob("testdata/api/*.txt"); err != nil || len(files) != len(packages) {
+		t.Errorf("testdata/api has %d files for %d packages (%v)", len(files), len(packages), err)
 	}
 }
 
@@ -85,40 +89,6 @@ func publicPackages(t *testing.T) map[string]*types.Package {
 	return packages
 }
 
-// exportedObjects returns all that a package exports, and the exported methods and fields of its types as Type.Name.
-func exportedObjects(pkg *types.Package) map[string]types.Object {
-	found := map[string]types.Object{}
-	for _, name := range pkg.Scope().Names() {
-		object := pkg.Scope().Lookup(name)
-		if !object.Exported() {
-			continue
-		}
-		found[name] = object
-		named, ok := object.Type().(*types.Named)
-		if _, isType := object.(*types.TypeName); !isType || !ok {
-			continue
-		}
-		for method := range named.Methods() {
-			if method.Exported() {
-				found[name+"."+method.Name()] = method
-			}
-		}
-		switch underlying := named.Underlying().(type) {
-		case *types.Struct:
-			for field := range underlying.Fields() {
-				if field.Exported() {
-					found[name+"."+field.Name()] = field
-				}
-			}
-		case *types.Interface:
-			for method := range underlying.ExplicitMethods() {
-				found[name+"."+method.Name()] = method
-			}
-		}
-	}
-	return found
-}
-
 // exported describes all that a package exports, a line each, sorted.
 func exported(pkg *types.Package) []string {
 	qualifier := func(other *types.Package) string {
@@ -128,21 +98,61 @@ func exported(pkg *types.Package) []string {
 		return strings.TrimPrefix(other.Path(), module+"/")
 	}
 	var lines []string
-	for name, object := range exportedObjects(pkg) {
+	for _, name := range pkg.Scope().Names() {
+		object := pkg.Scope().Lookup(name)
 		text := types.TypeString(object.Type(), qualifier)
+		if !object.Exported() {
+			continue
+		}
 		switch object := object.(type) {
 		case *types.Const:
-			text = fmt.Sprintf("const %s %s = %s", name, text, object.Val())
+			lines = append(lines, fmt.Sprintf("const %s %s = %s", name, text, object.Val()))
 		case *types.TypeName:
-			text = describeType(object, qualifier)
+			lines = append(append(lines, describeType(object, qualifier)), membersOf(object, qualifier)...)
 		case *types.Func:
-			text = fmt.Sprintf("func %s%s", name, strings.TrimPrefix(text, "func"))
+			lines = append(lines, "func "+name+strings.TrimPrefix(text, "func"))
 		default:
-			text = fmt.Sprintf("var %s %s", name, text)
+			lines = append(lines, fmt.Sprintf("var %s %s", name, text))
 		}
-		lines = append(lines, text)
 	}
 	slices.Sort(lines)
+	return lines
+}
+
+// membersOf describes the exported methods and fields of a type, and all methods of an interface.
+func membersOf(name *types.TypeName, qualifier types.Qualifier) (lines []string) {
+	named, ok := name.Type().(*types.Named)
+	if !ok {
+		return nil
+	}
+	note := func(receiver string, method *types.Func) {
+		if method.Exported() || types.IsInterface(named) {
+			lines = append(lines, "func "+receiver+"."+method.Name()+strings.TrimPrefix(types.TypeString(method.Type(), qualifier), "func"))
+		}
+	}
+	for method := range named.Methods() {
+		if _, isPointer := method.Signature().Recv().Type().(*types.Pointer); isPointer {
+			note("(*"+name.Name()+")", method)
+		} else {
+			note(name.Name(), method)
+		}
+	}
+	switch underlying := named.Underlying().(type) {
+	case *types.Struct:
+		for i := range underlying.NumFields() {
+			field, tag := underlying.Field(i), underlying.Tag(i)
+			if tag != "" {
+				tag = " `" + tag + "`"
+			}
+			if field.Exported() {
+				lines = append(lines, fmt.Sprintf("var %s.%s %s%s", name.Name(), field.Name(), types.TypeString(field.Type(), qualifier), tag))
+			}
+		}
+	case *types.Interface:
+		for method := range underlying.ExplicitMethods() {
+			note(name.Name(), method)
+		}
+	}
 	return lines
 }
 

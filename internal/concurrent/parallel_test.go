@@ -8,6 +8,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
+	"unsafe"
+
+	"go.uber.org/goleak"
 )
 
 func TestDo(t *testing.T) {
@@ -91,3 +95,60 @@ func TestPanics(t *testing.T) {
 		}
 	}
 }
+
+func TestElapsed(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	for _, test := range []struct {
+		reason   string
+		from, to time.Time
+		want     time.Duration
+	}{
+		{"both clocks agree", start, start.Add(time.Minute), time.Minute},
+		{"there is no monotonic clock", start.Round(0), start.Add(time.Hour).Round(0), time.Hour},
+		{"while the machine was suspended, only the clock on the wall went on", start, diverging(t, start.Add(time.Hour), -59*time.Minute), time.Hour},
+		{"the clock on the wall was set back", start, diverging(t, start, time.Minute), time.Minute},
+	} {
+		if got := Elapsed(test.from, test.to); got != test.want {
+			t.Errorf("%s: want %s, got %s", test.reason, test.want, got)
+		}
+	}
+}
+
+// diverging returns a time whose monotonic clock differs from that of another one, while the clock on the wall agrees.
+// No function of package time makes one.
+func diverging(t *testing.T, at time.Time, by time.Duration) time.Time {
+	t.Helper()
+	// fields are the first ones of a time; see there.
+	type fields struct {
+		wall      uint64
+		monotonic int64
+	}
+	moved := at
+	(*fields)(unsafe.Pointer(&moved)).monotonic += int64(by) //nolint:gosec // what comes of it is verified
+	if moved.Sub(at) != by || !moved.Round(0).Equal(at.Round(0)) {
+		t.Fatalf("package time has changed how it stores the monotonic clock: got %s instead of %s", moved.Sub(at), by)
+	}
+	return moved
+}
+
+func TestIsStandard(t *testing.T) {
+	t.Parallel()
+	for function, want := range map[string]bool{
+		"regexp.MustCompile":                     true,
+		"net/http.(*Client).Do":                  true,
+		"main.generate":                          false,
+		"main.(*shop).generate.func1":            false,
+		"maintenance.Run":                        true,
+		"github.com/example/shop/gen.Generate":   false,
+		"example.io/shop.(*Generator).Generate":  false,
+		"encoding/json.(*decodeState).unmarshal": true,
+	} {
+		if got := isStandard(function); got != want {
+			t.Errorf("%s: want %t, got %t", function, want, got)
+		}
+	}
+}
+
+// TestMain fails if a test leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

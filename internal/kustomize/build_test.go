@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/component-operator/runtime/internal/kustomize"
 )
 
@@ -166,3 +168,6 @@ func TestSecondValuesAreRefused(t *testing.T) {
 		t.Errorf("what becomes the content of a ConfigMap is no document: %v, %v", objects, err)
 	}
 }
+
+// TestMain fails if a test leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

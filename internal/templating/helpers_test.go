@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/component-operator/runtime/internal/templating"
 )
 
@@ -42,3 +44,6 @@ func check(t *testing.T, got string, err error, want string) {
 		t.Errorf("got %q and error %v, want %q", got, err, want)
 	}
 }
+
+// TestMain fails if a test leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

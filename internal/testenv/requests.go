@@ -5,12 +5,11 @@ package testenv
 
 import (
 	"bytes"
-	"io"
+	"errors"
 	"net/http"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -32,38 +31,26 @@ func CountingConfig(tb testing.TB) (*rest.Config, *Requests) {
 	return config, recorder
 }
 
-// LateEvents returns a configuration whose watches of a resource, such as "configmaps", deliver their events after a
-// delay, as those of a busy API server do. Events that arrive together are delayed once.
-func LateEvents(config *rest.Config, resource string, delay time.Duration) *rest.Config {
+// Intercept returns a configuration whose requests a function gets, and what it can send them on with.
+func Intercept(config *rest.Config, send func(request *http.Request, next http.RoundTripper) (*http.Response, error)) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return transport(func(request *http.Request) (*http.Response, error) {
-			response, err := next.RoundTrip(request)
-			if err == nil && request.URL.Query().Get("watch") != "" && strings.HasSuffix(request.URL.Path, "/"+resource) {
-				response.Body = lateBody{ReadCloser: response.Body, delay: delay}
-			}
-			return response, err
-		})
+		return requests.RoundTripper(func(request *http.Request) (*http.Response, error) { return send(request, next) })
 	})
 	return config
 }
 
-// transport is a function that is a transport.
-type transport func(*http.Request) (*http.Response, error)
-
-// RoundTrip calls the function.
-func (t transport) RoundTrip(request *http.Request) (*http.Response, error) { return t(request) }
-
-// lateBody returns what it has read after a delay.
-type lateBody struct {
-	io.ReadCloser
-	delay time.Duration
-}
-
-func (b lateBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	time.Sleep(b.delay)
-	return n, err
+// Dying returns a configuration that fails after the given number of writes, as if the process had died, and how many
+// of these are left.
+func Dying(config *rest.Config, survived int) (*rest.Config, *atomic.Int64) {
+	left := &atomic.Int64{}
+	left.Store(int64(survived))
+	return Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if request.Method != http.MethodGet && left.Add(-1) < 0 {
+			return nil, errors.New("the process died")
+		}
+		return next.RoundTrip(request)
+	}), left
 }
 
 // Output is what a program has written. It is safe for concurrent use, so that a test can read it while the program writes. The zero value is empty.

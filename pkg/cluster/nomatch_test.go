@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"testing"
 
+	"go.uber.org/goleak"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -38,3 +39,6 @@ func TestIsNoMatch(t *testing.T) {
 		}
 	}
 }
+
+// TestMain fails if a test leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -10,10 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-
-	"k8s.io/client-go/rest"
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/sandbox"
@@ -77,14 +74,14 @@ func (l *hookedLife) lead(survived int) (writes []int) {
 		before := len(runs())
 		change(l.rig, l.widget, func(w *Widget) { w.Spec.Objects = l.objects(phase.objects) })
 		mortal := *l.rig
-		config, left := dying(rest.CopyConfig(l.config), survived)
+		config, left := testenv.Dying(l.config, survived)
 		mortal.config = config
 		stop := mortal.start(l.reconciler(ReconcilerOptions{}))
 		testenv.Eventually(l.tb, func() (bool, string) {
-			return l.isIn(phase) || atomic.LoadInt64(left) <= 0, "neither death nor the end"
+			return l.isIn(phase) || left.Load() <= 0, "neither death nor the end"
 		})
 		stop()
-		writes = append(writes, survived-int(atomic.LoadInt64(left)))
+		writes = append(writes, survived-int(left.Load()))
 		stop = l.start(l.reconciler(ReconcilerOptions{}))
 		testenv.Eventually(l.tb, func() (bool, string) {
 			over := l.isIn(phase)

@@ -56,7 +56,18 @@ func (l *logbook) take() []string {
 }
 
 // metrics returns the series of the stage's metric, with the values of the given label.
-func (s *stage) metrics(name, label string) (found []string) {
+func (s *stage) metrics(name, label string) []string {
+	s.tb.Helper()
+	return s.gathered(func(metric string, labels map[string]string, value float64) string {
+		if metric != name || value <= 0 {
+			return ""
+		}
+		return strings.TrimSpace(fmt.Sprint(labels[label], " ", value))
+	})
+}
+
+// gathered returns texts about the metrics of the operator, sorted; an empty one leaves a metric out.
+func (s *stage) gathered(describe func(name string, labels map[string]string, value float64) string) (found []string) {
 	s.tb.Helper()
 	families, err := ctrlmetrics.Registry.Gather()
 	if err != nil {
@@ -68,9 +79,10 @@ func (s *stage) metrics(name, label string) (found []string) {
 			for _, label := range metric.GetLabel() {
 				labels[label.GetName()] = label.GetValue()
 			}
-			value := metric.GetCounter().GetValue() + metric.GetHistogram().GetSampleSum()
-			if family.GetName() == "component_operator_runtime_"+name && labels["controller"] == s.name && value > 0 {
-				found = append(found, strings.TrimSpace(fmt.Sprint(labels[label], " ", value)))
+			value := metric.GetCounter().GetValue() + metric.GetHistogram().GetSampleSum() + metric.GetGauge().GetValue()
+			text := describe(strings.TrimPrefix(family.GetName(), "component_operator_runtime_"), labels, value)
+			if labels["controller"] == s.name && text != "" {
+				found = append(found, text)
 			}
 		}
 	}

@@ -11,14 +11,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -286,15 +284,15 @@ func deleteAndDie(t *testing.T, survived int) (writes int) {
 	awaitReady(r, widget)
 	stop()
 	mortal := *r
-	config, left := dying(rest.CopyConfig(r.config), survived)
+	config, left := testenv.Dying(r.config, survived)
 	mortal.config = config
 	stop = mortal.start(r.reconciler(ReconcilerOptions{}))
 	r.delete(widget)
 	testenv.Eventually(t, func() (bool, string) {
-		return r.isGone(widget) || atomic.LoadInt64(left) <= 0, "neither death nor the end"
+		return r.isGone(widget) || left.Load() <= 0, "neither death nor the end"
 	})
 	stop()
-	writes = survived - int(atomic.LoadInt64(left))
+	writes = survived - int(left.Load())
 	r.start(r.reconciler(ReconcilerOptions{}))
 	r.awaitGone(widget)
 	testenv.Eventually(t, func() (bool, string) {

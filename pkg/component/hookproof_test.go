@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -102,7 +101,7 @@ func TestDeathWhileHooksChange(t *testing.T) {
 		stop()
 
 		mortal := *r
-		config, left := dying(rest.CopyConfig(r.config), survived)
+		config, left := testenv.Dying(r.config, survived)
 		mortal.config = config
 		change(r, widget, func(w *Widget) {
 			w.Spec.Objects = r.objects(oneConfigMap + r.job("new", "deletion-hook", "pre-delete"))
@@ -111,7 +110,7 @@ func TestDeathWhileHooksChange(t *testing.T) {
 		testenv.Eventually(t, func() (bool, string) {
 			r.read(widget)
 			done = widget.Status.ObservedGeneration == widget.Generation && widget.Status.State == StateReady
-			return done || atomic.LoadInt64(left) <= 0, "neither death nor the end"
+			return done || left.Load() <= 0, "neither death nor the end"
 		})
 		stop()
 		before := len(runs())

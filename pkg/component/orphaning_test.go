@@ -16,7 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
@@ -154,20 +153,17 @@ func (r *rig) dieAfter(survived int, act func(), over func() bool) {
 // written by now.
 func (r *rig) failAfter(survived int) (writes *atomic.Int64) {
 	writes = &atomic.Int64{}
-	r.config = rest.CopyConfig(r.config)
-	r.config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			writing := !strings.Contains(request.URL.Path, "/events") && request.Method != http.MethodGet
-			if writing && writes.Load() >= int64(survived) {
-				return nil, errors.New("the process died")
-			}
-			response, err := next.RoundTrip(request)
-			// The garbage collector writes at the same time: a conflict is no write.
-			if writing && err == nil && response.StatusCode < http.StatusMultipleChoices {
-				writes.Add(1)
-			}
-			return response, err
-		})
+	r.config = testenv.Intercept(r.config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		writing := !strings.Contains(request.URL.Path, "/events") && request.Method != http.MethodGet
+		if writing && writes.Load() >= int64(survived) {
+			return nil, errors.New("the process died")
+		}
+		response, err := next.RoundTrip(request)
+		// The garbage collector writes at the same time: a conflict is no write.
+		if writing && err == nil && response.StatusCode < http.StatusMultipleChoices {
+			writes.Add(1)
+		}
+		return response, err
 	})
 	return writes
 }

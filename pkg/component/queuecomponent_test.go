@@ -5,6 +5,7 @@ package component
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -14,7 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
+	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -50,4 +53,28 @@ func TestForeignLabelDoesNotKeepAComponentBusy(t *testing.T) {
 		w.Spec.Objects = r.objects("{apiVersion: v1, kind: ConfigMap, metadata: {name: other}}")
 	})
 	await(r, widget, "the new spec to be reached", func() bool { return r.configMap("other") != nil })
+}
+
+func TestPriorityOfTheNextPass(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason string
+		script script
+		want   *int
+	}{
+		{"a ready component is looked at only because time has passed", script{result: reconciler.Result{Done: true}}, new(queue.PriorityPeriodic)},
+		{"so is one that waits for an event", script{}, new(queue.PriorityPeriodic)},
+		{"what the engine asks for goes on with something", script{result: reconciler.Result{RequeueAfter: time.Second}}, new(queue.PriorityWoken)},
+		{"a failure must not overtake what users change, nor wait behind all that is due", script{err: errors.New("no")}, new(queue.PriorityWoken)},
+		{"a pass without a conclusion is repeated as it was", script{err: resource.ErrChanged}, nil},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			test.script.client = s.script.client
+			*s.script = test.script
+			result, _ := s.worker.reconcile(t.Context(), client.ObjectKeyFromObject(s.widget))
+			diff(t, "priority", test.want, result.Priority)
+		})
+	}
 }

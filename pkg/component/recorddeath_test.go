@@ -7,9 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -89,9 +87,9 @@ func TestDeathWhileRecording(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				config, left := dying(testenv.Config(t), survived)
+				config, left := testenv.Dying(testenv.Config(t), survived)
 				err := r.saveInventory(r.recorder(config), test.now)
-				done = *left > 0
+				done = left.Load() > 0
 				if done && err != nil {
 					t.Fatal(err)
 				}
@@ -141,24 +139,6 @@ func (r *rig) lose(name string) {
 		r.tb.Fatal(err)
 	}
 }
-
-// dying returns a connection that fails after the given number of writes, and how many of these are left.
-func dying(config *rest.Config, survived int) (*rest.Config, *int64) {
-	left := int64(survived)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			if request.Method != http.MethodGet && atomic.AddInt64(&left, -1) < 0 {
-				return nil, errors.New("the process died")
-			}
-			return next.RoundTrip(request)
-		})
-	})
-	return config, &left
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
 // TestAnOutdatedProcessCannotOverwriteTheRecord is about two processes that begin with the same status.
 func TestAnOutdatedProcessCannotOverwriteTheRecord(t *testing.T) {
@@ -244,11 +224,11 @@ func TestDeathWhileAnOlderDefinitionDropsTheRecord(t *testing.T) {
 				if err := r.saveInventory(r.recorder(testenv.Config(t)), before); err != nil {
 					t.Fatal(err)
 				}
-				config, left := dying(testenv.Config(t), survived)
+				config, left := testenv.Dying(testenv.Config(t), survived)
 				w := r.recorder(config)
 				w.resource.Client = pruningClient{w.resource.Client}
 				err := r.saveInventory(w, now)
-				done = *left > 0
+				done = left.Load() > 0
 				r.read(widget)
 				found := widget.Status.Inventory
 				if !records.Same(found, before) && !records.Same(found, now) || widget.Status.InventoryRecord != nil {

@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/record"
 	clocktesting "k8s.io/utils/clock/testing"
-	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/testenv"
@@ -276,25 +275,14 @@ func TestAnnotationsThatMakeNoRevision(t *testing.T) {
 }
 
 // series returns the metrics of the components in the namespace.
-func (s *stage) series() (found []string) {
+func (s *stage) series() []string {
 	s.tb.Helper()
-	families, err := ctrlmetrics.Registry.Gather()
-	if err != nil {
-		s.tb.Fatal(err)
-	}
-	for _, family := range families {
-		for _, metric := range family.GetMetric() {
-			labels := map[string]string{}
-			for _, label := range metric.GetLabel() {
-				labels[label.GetName()] = label.GetValue()
-			}
-			if labels["controller"] == s.name && labels["namespace"] == s.namespace {
-				name := strings.TrimPrefix(family.GetName(), "component_operator_runtime_")
-				found = append(found, fmt.Sprintf("%s %s %v", name, strings.TrimSpace(labels["state"]+" "+labels["reason"]), metric.GetGauge().GetValue()))
-			}
+	return s.gathered(func(name string, labels map[string]string, value float64) string {
+		if labels["namespace"] != s.namespace {
+			return ""
 		}
-	}
-	return found
+		return fmt.Sprintf("%s %s %v", name, strings.TrimSpace(labels["state"]+" "+labels["reason"]), value)
+	})
 }
 
 func TestMetricsOfAComponent(t *testing.T) {

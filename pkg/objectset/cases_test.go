@@ -4,12 +4,11 @@
 package objectset_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/component-operator/runtime/pkg/objectset"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
@@ -151,50 +150,18 @@ spec:
 	}
 }
 
-// TestRefusedTeardown: what the server refuses to delete is not given up.
-func TestRefusedTeardown(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.start()
-	set := r.configMaps("demo", "", "a", "b")
-	r.create(set)
-	r.awaitCondition(set, succeeded, "True/RolloutSuccess")
-	policy := newUnstructured(t, replace(`
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: NAME}
-spec:
-  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [DELETE]}]}
-  validations: [{expression: "oldObject.metadata.name != 'b'", message: b is protected}]
-`, "NAME", r.name))
-	binding := newUnstructured(t, replace(`
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: NAME}
-spec: {policyName: NAME, validationActions: [Deny], matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NS}}}}
-`, "NAME", r.name, "NS", r.namespace))
-	r.create(policy)
-	r.create(binding)
-	t.Cleanup(func() {
-		ctx := context.WithoutCancel(t.Context())
-		if err := errorsOf(r.client.Delete(ctx, binding), r.client.Delete(ctx, policy)); err != nil {
-			t.Error(err)
+// largeSet has objects in ten phases.
+func (r *rig) largeSet(objects int) *v1alpha1.ObjectSet {
+	set := r.set("metadata: {name: large}\nspec: {phases: []}")
+	for i := range 10 {
+		phase := v1alpha1.Phase{Name: fmt.Sprintf("phase-%d", i)}
+		for j := range objects / 10 {
+			raw := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"object-%d-%d"}}`, i, j)
+			phase.Objects = append(phase.Objects, v1alpha1.Object{Object: runtime.RawExtension{Raw: []byte(raw)}})
 		}
-	})
-	object := r.get("v1", "ConfigMap", "b")
-	r.eventually("the policy works", func() bool {
-		return r.client.Delete(t.Context(), object, client.DryRunAll) != nil
-	})
-	r.delete(set)
-	r.awaitCondition(set, progressing, "True/Deleting", "ConfigMap NS/b", "b is protected")
-	if r.data("a", "") == "-" || r.data("b", "") == "-" {
-		t.Error("an object is gone")
+		set.Spec.Phases = append(set.Spec.Phases, phase)
 	}
-	r.delete(binding)
-	r.awaitGone(set)
-	if r.data("a", "") != "-" || r.data("b", "") != "-" {
-		t.Error("an object is left")
-	}
+	return set
 }
 
 // TestManyProblems fit into a condition.

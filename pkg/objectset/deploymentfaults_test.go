@@ -24,15 +24,12 @@ import (
 // them.
 func creatingSets(config *rest.Config, create func(next http.RoundTripper, request *http.Request) (*http.Response, error)) (*rest.Config, func() int64) {
 	var creations atomic.Int64
-	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			if request.Method == http.MethodPost && strings.HasSuffix(request.URL.Path, "/objectsets") {
-				creations.Add(1)
-				return create(next, request)
-			}
-			return next.RoundTrip(request)
-		})
+	config = testenv.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if request.Method == http.MethodPost && strings.HasSuffix(request.URL.Path, "/objectsets") {
+			creations.Add(1)
+			return create(next, request)
+		}
+		return next.RoundTrip(request)
 	})
 	return config, creations.Load
 }
@@ -60,7 +57,7 @@ func TestRefusalsWithoutEnd(t *testing.T) {
 				header := http.Header{"Content-Type": {"application/json"}}
 				return &http.Response{StatusCode: tc.code, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: request}, nil
 			})
-			r.startWith(testenv.LateEvents(config, "objectdeployments", 1200*time.Millisecond))
+			r.startWith(lateEvents(config, "objectdeployments", 1200*time.Millisecond))
 			web := r.deployment(1, "yes")
 			r.create(web)
 			r.awaitDeployment(web, v1alpha1.DeploymentProgressing, tc.want, "creating set web-1: request", "is denied")
@@ -76,4 +73,28 @@ func TestRefusalsWithoutEnd(t *testing.T) {
 			}
 		})
 	}
+}
+
+// lateEvents returns a configuration whose watches of a resource, such as "configmaps", deliver their events after a
+// delay, as those of a busy API server do. Events that arrive together are delayed once.
+func lateEvents(config *rest.Config, resource string, delay time.Duration) *rest.Config {
+	return testenv.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(request)
+		if err == nil && request.URL.Query().Get("watch") != "" && strings.HasSuffix(request.URL.Path, "/"+resource) {
+			response.Body = lateBody{ReadCloser: response.Body, delay: delay}
+		}
+		return response, err
+	})
+}
+
+// lateBody returns what it has read after a delay.
+type lateBody struct {
+	io.ReadCloser
+	delay time.Duration
+}
+
+func (b lateBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	time.Sleep(b.delay)
+	return n, err
 }

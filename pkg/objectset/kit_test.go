@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -344,4 +345,20 @@ func (r *rig) expectPhases(set v1alpha1.Set, want ...string) {
 	if got := phasesOf(set); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		r.tb.Errorf("got phases %q, want %q", got, want)
 	}
+}
+
+// quiesce waits until the operator has made no request for a second, and waits for no response.
+func (r *rig) quiesce() {
+	r.tb.Helper()
+	testenv.Eventually(r.tb, func() (bool, string) {
+		before := r.requests.Len()
+		time.Sleep(time.Second)
+		return r.requests.UnderWay() == 0 && r.requests.Len() == before, "requests are made"
+	})
+}
+
+// eventually waits until something is true.
+func (r *rig) eventually(what string, holds func() bool) {
+	r.tb.Helper()
+	testenv.Eventually(r.tb, func() (bool, string) { return holds(), "not so: " + what })
 }

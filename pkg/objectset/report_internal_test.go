@@ -67,22 +67,6 @@ func TestSuccess(t *testing.T) {
 	}
 }
 
-// TestTransitionTimes: a condition keeps its time as long as its status stays.
-func TestTransitionTimes(t *testing.T) {
-	t.Parallel()
-	set, inventory := setOf(2)
-	first := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	report(set, component.Conclusion{Inventory: inventory, Result: &reconciler.Result{Done: true}, Now: first})
-	report(set, component.Conclusion{Inventory: inventory, Result: &reconciler.Result{Done: true}, Now: metav1.NewTime(first.Add(time.Hour))})
-	for _, name := range []component.ConditionType{
-		v1alpha1.ConditionTypeAvailable, v1alpha1.ConditionTypeProgressing, v1alpha1.ConditionTypeInTransition, v1alpha1.ConditionTypeSucceeded,
-	} {
-		if condition, ok := set.Status.GetCondition(name); !ok || !condition.LastTransitionTime.Equal(&first) {
-			t.Errorf("%s: %+v", name, condition)
-		}
-	}
-}
-
 // TestVerdicts is about what the conditions say after a pass.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()

@@ -5,9 +5,7 @@ package objectset_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -165,27 +162,6 @@ spec:
 	})
 }
 
-// dying returns a configuration whose client dies before the given number of writes is exceeded, and a function that
-// reports whether it has.
-func dying(config *rest.Config, survived int) (*rest.Config, func() bool) {
-	left := int64(survived)
-	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			if request.Method != http.MethodGet && atomic.AddInt64(&left, -1) < 0 {
-				return nil, errors.New("the process died")
-			}
-			return next.RoundTrip(request)
-		})
-	})
-	return config, func() bool { return atomic.LoadInt64(&left) < 0 }
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-// RoundTrip calls the function.
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
-
 // TestDeathDuringUpgrade kills the operator at each write of an upgrade by a deployment, until the earlier set is
 // archived. The next one finishes it. Reads need not be counted: the state that the next process finds is the same
 // before and after them.
@@ -210,15 +186,15 @@ func TestDeathDuringUpgrade(t *testing.T) {
 			if err := r.client.Update(t.Context(), demo); err != nil {
 				t.Fatal(err)
 			}
-			mortal, isDead := dying(testenv.Config(t), survived)
+			mortal, left := testenv.Dying(testenv.Config(t), survived)
 			end := r.startWith(mortal)
 			testenv.Eventually(t, func() (bool, string) {
 				r.read(demo)
 				isOver := demo.Status.ObservedGeneration == demo.Generation && meta.IsStatusConditionFalse(demo.Status.Conditions, v1alpha1.DeploymentProgressing)
-				return isDead() || isOver, describeConditions(demo.Status.Conditions)
+				return left.Load() < 0 || isOver, describeConditions(demo.Status.Conditions)
 			})
 			end()
-			if isDead() {
+			if left.Load() < 0 {
 				deaths.Add(1)
 			} else if survived < 15 {
 				t.Errorf("it was over after %d writes", survived)

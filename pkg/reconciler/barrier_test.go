@@ -17,11 +17,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/manifest"
-	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -35,14 +33,11 @@ const (
 // before returns an option that calls a function right before each matching request.
 func before(fits func(*http.Request) bool, do func()) option {
 	return func(s *setup) {
-		s.config = rest.CopyConfig(s.config)
-		s.config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-			return requests.RoundTripper(func(request *http.Request) (*http.Response, error) {
-				if fits(request) {
-					do()
-				}
-				return next.RoundTrip(request)
-			})
+		s.config = testenv.Intercept(s.config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if fits(request) {
+				do()
+			}
+			return next.RoundTrip(request)
 		})
 	}
 }
@@ -54,18 +49,15 @@ func answering(path string, code int, reason metav1.StatusReason) option {
 
 func answeringWhere(matches func(*http.Request) bool, code int, reason metav1.StatusReason) option {
 	return func(s *setup) {
-		s.config = rest.CopyConfig(s.config)
-		s.config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-			return requests.RoundTripper(func(request *http.Request) (*http.Response, error) {
-				if !matches(request) {
-					return next.RoundTrip(request)
-				}
-				body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":"no"}`, reason, code)
-				return &http.Response{
-					StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: request,
-					Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader([]byte(body))),
-				}, nil
-			})
+		s.config = testenv.Intercept(s.config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if !matches(request) {
+				return next.RoundTrip(request)
+			}
+			body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":"no"}`, reason, code)
+			return &http.Response{
+				StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: request,
+				Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader([]byte(body))),
+			}, nil
 		})
 	}
 }

@@ -254,7 +254,7 @@ func TestDeathInSteps(t *testing.T) {
 	for survived := range 4 {
 		t.Run(fmt.Sprint(survived), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, func(s *setup) { s.config = dying(s.config, survived) }, withOptions(func(o *reconciler.Options) { o.MaxConcurrency = 1 }))
+			w := newWorld(t, func(s *setup) { s.config, _ = testenv.Dying(s.config, survived) }, withOptions(func(o *reconciler.Options) { o.MaxConcurrency = 1 }))
 			result, err := w.engine.Apply(t.Context(), reconciler.ApplyRequest{Owner: w.owner, Objects: (&flowing{}).objects(w), Digest: w.digest})
 			if err == nil {
 				t.Fatalf("the process has survived: %v", result.Waits)
@@ -308,7 +308,7 @@ metadata: {name: task, annotations: {PREFIX/purge-order: "0"}}
 	w.patch(w.configMap("source"), `{"metadata":{"annotations":{"value":"2"}}}`)
 
 	w.awaitChange()
-	dead := w.restart(func(s *setup) { s.config = dying(s.config, 0) })
+	dead := w.restart(func(s *setup) { s.config, _ = testenv.Dying(s.config, 0) })
 	request := dead.requestFor(late(dead))
 	plan, err := w.engine.Plan(t.Context(), request, reconciler.PlanOptions{})
 	if err != nil {

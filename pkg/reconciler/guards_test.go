@@ -203,16 +203,14 @@ func TestCreationsDoNotOverwrite(t *testing.T) {
 func TestRebuildReadsAllPages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, withoutObserver, func(s *setup) {
-		s.config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-			return requests.RoundTripper(func(request *http.Request) (*http.Response, error) {
-				query := request.URL.Query()
-				if query.Get("limit") != "" {
-					query.Set("limit", "2")
-					request = request.Clone(request.Context())
-					request.URL.RawQuery = query.Encode()
-				}
-				return next.RoundTrip(request)
-			})
+		s.config = testenv.Intercept(s.config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+			query := request.URL.Query()
+			if query.Get("limit") != "" {
+				query.Set("limit", "2")
+				request = request.Clone(request.Context())
+				request.URL.RawQuery = query.Encode()
+			}
+			return next.RoundTrip(request)
 		})
 	})
 	w.mustApply(configMaps(7, 1))

@@ -493,7 +493,7 @@ func TestOutcomeSurvivesDeath(t *testing.T) {
 		w.awaitEnd("Complete")
 		w.engine.Close()
 		w.remove(w.get("batch/v1", "Job", "migrate"))
-		mortal := w.successor(func(s *setup) { s.config = dying(s.config, survived) })
+		mortal := w.successor(func(s *setup) { s.config, _ = testenv.Dying(s.config, survived) })
 		mortal.owner.Store = w
 		if _, err := mortal.engine.Apply(t.Context(), w.request(manifests)); survived == 0 && err == nil {
 			t.Fatal("expected to die")

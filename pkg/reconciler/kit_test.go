@@ -7,11 +7,9 @@ import (
 	stdcontext "context"
 	"errors"
 	"fmt"
-	"net/http"
 	"path"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,7 +26,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/component-operator/runtime/internal/observe"
-	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -442,21 +439,6 @@ func objects(w *world, manifests string) []client.Object {
 		list = append(list, object)
 	}
 	return list
-}
-
-// dying returns a connection that fails after the given number of successful writes, as if the process had died.
-func dying(config *rest.Config, survived int) *rest.Config {
-	config = rest.CopyConfig(config)
-	var writes atomic.Int64
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return requests.RoundTripper(func(request *http.Request) (*http.Response, error) {
-			if request.Method != http.MethodGet && writes.Add(1) > int64(survived) {
-				return nil, errors.New("the process died")
-			}
-			return next.RoundTrip(request)
-		})
-	})
-	return config
 }
 
 // awaitEvent waits until the observer has reported something and has seen what another client has done last, and ends

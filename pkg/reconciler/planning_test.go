@@ -4,6 +4,7 @@
 package reconciler_test
 
 import (
+	stdcmp "cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ func (w *world) plan(manifests string, options reconciler.PlanOptions) reconcile
 func (w *world) lines(plan reconciler.Plan) []string {
 	var lines []string
 	for _, change := range plan.Changes {
-		line := fmt.Sprintf("%d %s %s", change.Wave, orDefault(string(change.Verb), "-"), change.Object)
+		line := fmt.Sprintf("%d %s %s", change.Wave, stdcmp.Or(string(change.Verb), "-"), change.Object)
 		for mark, marked := range map[string]bool{" recreated": change.Recreate, " local": change.Local} {
 			if marked {
 				line += mark
@@ -52,13 +53,6 @@ func (w *world) lines(plan reconciler.Plan) []string {
 		lines = append(lines, strings.ReplaceAll(line, w.namespace, "NS"))
 	}
 	return lines
-}
-
-func orDefault(text, fallback string) string {
-	if text == "" {
-		return fallback
-	}
-	return text
 }
 
 func (w *world) expectPlan(plan reconciler.Plan, want ...string) {

@@ -290,7 +290,7 @@ func TestVanishedObjectIsJudgedAsSuch(t *testing.T) {
 // is recorded.
 func (w *world) mortal(survived int) *world {
 	w.Helper()
-	mortal := w.restart(func(s *setup) { s.config = dying(s.config, survived) }, withOptions(func(o *reconciler.Options) { o.MaxConcurrency = 1 }))
+	mortal := w.restart(func(s *setup) { s.config, _ = testenv.Dying(s.config, survived) }, withOptions(func(o *reconciler.Options) { o.MaxConcurrency = 1 }))
 	mortal.owner.Store = w
 	return mortal
 }

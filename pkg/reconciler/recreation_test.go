@@ -441,7 +441,7 @@ func TestDeathInARemedy(t *testing.T) {
 				w.mustApply(tc.before)
 				uid := w.get("v1", "Service", "a").GetUID()
 				w.patch(w.get("v1", "Service", "a"), tc.patch)
-				mortal := w.restart(func(s *setup) { s.config = dying(s.config, survived) })
+				mortal := w.restart(func(s *setup) { s.config, _ = testenv.Dying(s.config, survived) })
 				_, _ = mortal.engine.Apply(t.Context(), mortal.request(tc.after))
 				successor := w.restart()
 				successor.owner.Inventory = mortal.owner.Inventory

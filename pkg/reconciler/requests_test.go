@@ -203,7 +203,7 @@ func TestWithoutObserver(t *testing.T) {
 func TestDeathWhilePurging(t *testing.T) {
 	t.Parallel()
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/purge-order: \"0\"}}\n"
-	w := newWorld(t, func(s *setup) { s.config = dying(s.config, 2) })
+	w := newWorld(t, func(s *setup) { s.config, _ = testenv.Dying(s.config, 2) })
 	// The third write never happens; what the pass returns is lost with the process.
 	const later = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, annotations: {PREFIX/apply-order: \"1\"}}\n"
 	request := w.request(manifest + later)

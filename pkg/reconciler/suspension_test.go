@@ -182,7 +182,7 @@ func TestDeathWhileSuspending(t *testing.T) {
 				w := newWorld(t)
 				everything := func() []client.Object { return withSuspension(w, suspendable, usualSuspension) }
 				w.settleObjects(everything, done)
-				mortal := w.restart(func(s *setup) { s.config = dying(s.config, survived) })
+				mortal := w.restart(func(s *setup) { s.config, _ = testenv.Dying(s.config, survived) })
 				testenv.Eventually(t, func() (bool, string) {
 					result, err := mortal.engine.Apply(t.Context(), reconciler.ApplyRequest{Owner: mortal.owner, Objects: everything(), Digest: w.digest, Suspend: true})
 					if result.Done {

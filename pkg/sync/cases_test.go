@@ -138,14 +138,6 @@ func TestPruneOrder(t *testing.T) {
 	w.expect([]string{"ConfigMap early", "ConfigMap late"}, w.exists())
 }
 
-// TestConfirmWithoutPruning asks for nothing if nothing is pruned.
-func TestConfirmWithoutPruning(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.succeeds(w.begin("one", configMap("a", optionsAnnotation, "Prune=confirm")))
-	w.expect([]string{"Sync ConfigMap a: PruneSkipped Succeeded: kept because pruning is off"}, w.succeeds(w.begin("two", "")))
-}
-
 // TestSkippedHooks leaves hooks alone, declared or not, recorded or not.
 func TestSkippedHooks(t *testing.T) {
 	t.Parallel()

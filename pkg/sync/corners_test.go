@@ -23,7 +23,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -191,17 +190,14 @@ func TestMissingPermission(t *testing.T) {
 		[]string{message})
 	// The reason has several lines, and is longer than the message of a result.
 	denial := "no\n" + strings.Repeat("x", 2<<10)
-	denying := rest.CopyConfig(w.config)
-	denying.Wrap(func(base http.RoundTripper) http.RoundTripper {
-		return transport(func(request *http.Request) (*http.Response, error) {
-			if request.Method != http.MethodDelete {
-				return base.RoundTrip(request)
-			}
-			status := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New(denial)).Status()
-			status.APIVersion, status.Kind = "v1", "Status"
-			body, err := json.Marshal(status)
-			return &http.Response{StatusCode: http.StatusForbidden, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)), Request: request}, err
-		})
+	denying := testenv.Intercept(w.config, func(request *http.Request, base http.RoundTripper) (*http.Response, error) {
+		if request.Method != http.MethodDelete {
+			return base.RoundTrip(request)
+		}
+		status := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New(denial)).Status()
+		status.APIVersion, status.Kind = "v1", "Status"
+		body, err := json.Marshal(status)
+		return &http.Response{StatusCode: http.StatusForbidden, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)), Request: request}, err
 	})
 	_, message, _ = w.end(w.beginWith(denying, "four", configMap("b"), sync.WithPrune(true)))
 	if strings.Count(message, "no\n") != 1 || !strings.HasPrefix(message, "ConfigMap "+w.namespace+"/a: ") || len(message) > 1200 {

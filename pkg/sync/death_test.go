@@ -45,30 +45,23 @@ func newMortal(t testing.TB, survived int) *mortal {
 }
 
 func (m *mortal) config(config *rest.Config) *rest.Config {
-	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return transport(func(request *http.Request) (*http.Response, error) {
-			if m.dead.Err() != nil {
-				return nil, errDead
+	config = testenv.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if m.dead.Err() != nil {
+			return nil, errDead
+		}
+		last := m.left.Add(-1) < 0
+		response, err := next.RoundTrip(request)
+		if last {
+			m.die()
+			if err == nil {
+				_ = response.Body.Close()
 			}
-			last := m.left.Add(-1) < 0
-			response, err := next.RoundTrip(request)
-			if last {
-				m.die()
-				if err == nil {
-					_ = response.Body.Close()
-				}
-				return nil, errDead
-			}
-			return response, err
-		})
+			return nil, errDead
+		}
+		return response, err
 	})
 	return config
 }
-
-type transport func(request *http.Request) (*http.Response, error)
-
-func (t transport) RoundTrip(request *http.Request) (*http.Response, error) { return t(request) }
 
 // jobs collects the names of Jobs that appear, in their order.
 func (w *world) jobs() func() []string {
@@ -169,21 +162,18 @@ func TestRemovalBetweenTwoReads(t *testing.T) {
 			})
 			w.succeeds(operation)
 			var once stdsync.Once
-			config := rest.CopyConfig(w.config)
-			config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-				return transport(func(request *http.Request) (*http.Response, error) {
-					response, err := next.RoundTrip(request)
-					if request.Method == http.MethodGet && strings.HasSuffix(request.URL.Path, "/jobs/short") {
-						once.Do(func() {
-							ended := w.live()[sync.NewResourceKey("batch", "Job", w.namespace, "short")]
-							if err := w.client.Delete(t.Context(), ended); err != nil {
-								t.Error(err)
-							}
-							w.gone("short")
-						})
-					}
-					return response, err
-				})
+			config := testenv.Intercept(w.config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+				response, err := next.RoundTrip(request)
+				if request.Method == http.MethodGet && strings.HasSuffix(request.URL.Path, "/jobs/short") {
+					once.Do(func() {
+						ended := w.live()[sync.NewResourceKey("batch", "Job", w.namespace, "short")]
+						if err := w.client.Delete(t.Context(), ended); err != nil {
+							t.Error(err)
+						}
+						w.gone("short")
+					})
+				}
+				return response, err
 			})
 			w.succeeds(w.beginWith(config, l.revision, l.manifests, sync.WithInitialState(l.phase, l.message, l.results, l.startedAt)))
 			w.expect([]string{"short"}, jobs())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hinshun/vt10x"
+	"go.uber.org/goleak"
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -130,3 +131,6 @@ func scene() display.Progress {
 		},
 	}
 }
+
+// TestMain fails if a test leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

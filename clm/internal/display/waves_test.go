@@ -52,14 +52,3 @@ func TestWaves(t *testing.T) {
 		t.Errorf("an operation shows the waves in motion (-want +got):\n%s", diff)
 	}
 }
-
-func TestTexts(t *testing.T) {
-	t.Parallel()
-	got := []string{
-		display.Enumerate(nil, 2), display.Enumerate([]string{"a", "b"}, 2), display.Enumerate([]string{"a", "b", "c", "d"}, 2),
-		display.Count(1, "object"), display.Count(2, "object"),
-	}
-	if diff := cmp.Diff([]string{"", "a, b", "a, b, and 2 more", "1 object", "2 objects"}, got); diff != "" {
-		t.Error(diff)
-	}
-}

@@ -24,7 +24,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/sources"
-	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
@@ -140,27 +139,23 @@ func (p *place) move(ctx context.Context, s *runner.Connection, name string) err
 // mortal is a connection that dies with one of its writes: it, or its response, does not arrive, and nothing that
 // follows does.
 func mortal(config *rest.Config, survived int64, answered bool, died func()) *rest.Config {
-	config = rest.CopyConfig(config)
 	var writes atomic.Int64
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return requests.RoundTripper(func(request *http.Request) (*http.Response, error) {
-			count := writes.Load()
-			if request.Method != http.MethodGet {
-				count = writes.Add(1)
+	return testenv.Intercept(config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		count := writes.Load()
+		if request.Method != http.MethodGet {
+			count = writes.Add(1)
+		}
+		if count <= survived {
+			return next.RoundTrip(request)
+		}
+		if count == survived+1 && !answered && request.Method != http.MethodGet {
+			if response, err := next.RoundTrip(request); err == nil {
+				_ = response.Body.Close()
 			}
-			if count <= survived {
-				return next.RoundTrip(request)
-			}
-			if count == survived+1 && !answered && request.Method != http.MethodGet {
-				if response, err := next.RoundTrip(request); err == nil {
-					_ = response.Body.Close()
-				}
-			}
-			died()
-			return nil, errors.New("the process has died")
-		})
+		}
+		died()
+		return nil, errors.New("the process has died")
 	})
-	return config
 }
 
 // TestMoveSurvivesDeath lets the process that moves an object die at each of its writes. The next one finishes it,

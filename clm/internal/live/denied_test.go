@@ -9,10 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/client-go/rest"
-
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/internal/requests"
+	"github.com/component-operator/runtime/internal/testenv"
 )
 
 func TestUnansweredRequestsAreErrors(t *testing.T) {
@@ -37,14 +36,11 @@ func TestUnansweredRequestsAreErrors(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.create(workload("Deployment", "web", neverReady))
-			config := rest.CopyConfig(w.config)
-			config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-				return requests.RoundTripper(func(request *http.Request) (*http.Response, error) {
-					if requests.New(request.Method, request.URL).Resource == test.resource {
-						return nil, errors.New("the line is dead")
-					}
-					return next.RoundTrip(request)
-				})
+			config := testenv.Intercept(w.config, func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+				if requests.New(request.Method, request.URL).Resource == test.resource {
+					return nil, errors.New("the line is dead")
+				}
+				return next.RoundTrip(request)
 			})
 			w.options.Client = newClient(t, config)
 			if err := test.look(w); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "the line is dead") {

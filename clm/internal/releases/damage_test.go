@@ -175,19 +175,16 @@ func TestInventoryIsWrittenWhileItIsRead(t *testing.T) {
 	release := w.create("demo")
 	release.Inventory = items(100, "a")
 	w.must(w.store.Save(t.Context(), release))
-	config := testenv.Config(t)
 	var once sync.Once
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			response, err := next.RoundTrip(request)
-			if err == nil && request.Method == http.MethodGet && strings.HasSuffix(request.URL.Path, "/secrets/clm.demo") {
-				once.Do(func() {
-					release.Inventory = items(100, "b")
-					w.must(w.store.Save(t.Context(), release))
-				})
-			}
-			return response, err
-		})
+	config := testenv.Intercept(testenv.Config(t), func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(request)
+		if err == nil && request.Method == http.MethodGet && strings.HasSuffix(request.URL.Path, "/secrets/clm.demo") {
+			once.Do(func() {
+				release.Inventory = items(100, "b")
+				w.must(w.store.Save(t.Context(), release))
+			})
+		}
+		return response, err
 	})
 	got, err := smallStore(newClient(t, config)).Get(t.Context(), w.namespace, "demo")
 	w.must(err)

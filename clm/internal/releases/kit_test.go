@@ -200,23 +200,16 @@ func (w *world) writes() int {
 	return w.requests.Count(testenv.Request.IsWrite)
 }
 
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
-
 // dying returns a client that fails after the given number of writes, and how many of these are left.
 func dying(t *testing.T, survived int) (cluster.Client, *atomic.Int64) {
 	t.Helper()
 	left := &atomic.Int64{}
 	left.Store(int64(survived))
-	config := testenv.Config(t)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			if left.Load() < 0 || request.Method != http.MethodGet && left.Add(-1) < 0 {
-				return nil, errors.New("the process died")
-			}
-			return next.RoundTrip(request)
-		})
+	config := testenv.Intercept(testenv.Config(t), func(request *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if left.Load() < 0 || request.Method != http.MethodGet && left.Add(-1) < 0 {
+			return nil, errors.New("the process died")
+		}
+		return next.RoundTrip(request)
 	})
 	return newClient(t, config), left
 }

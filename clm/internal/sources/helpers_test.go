@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -163,3 +164,6 @@ func expectError(t *testing.T, err error, root string, parts ...string) {
 		}
 	}
 }
+
+// TestMain fails if a test leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -4,6 +4,7 @@
 package helm_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/manifests/helm"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -82,6 +84,36 @@ func TestOnlyLookupsCountAsClusterReads(t *testing.T) {
 		}
 		if reads.Any() != want {
 			t.Errorf("%s: got %t, want %t", template, reads.Any(), want)
+		}
+	}
+}
+
+// TestDeprecatedConstructors: transformers that are given to them run.
+func TestDeprecatedConstructors(t *testing.T) {
+	t.Parallel()
+	setGiven := parameterFunc(func(types.Unstructurable) (types.Unstructurable, error) {
+		return types.UnstructurableMap{"given": "transformed"}, nil
+	})
+	setName := objectFunc(func(objects []client.Object) ([]client.Object, error) {
+		objects[0].SetName("transformed")
+		return objects, nil
+	})
+	withParameters, err := helm.NewHelmGeneratorWithParameterTransformer(releaseChart, ".", nil, setGiven)
+	if err != nil {
+		t.Fatal(err)
+	}
+	withObjects, err := helm.NewHelmGeneratorWithObjectTransformer(releaseChart, ".", nil, setName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for generator, want := range map[manifests.Generator]string{withParameters: "release transformed", withObjects: "transformed default"} {
+		objects, err := generator.Generate(state{1, false}.context(t.Context()), "shop", "web", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		object := unwrap(t, objects)[0]
+		if got := fmt.Sprint(object.GetName(), " ", object.Object["data"].(map[string]any)["given"]); got != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ package kustomize_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/manifests/kustomize"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -128,4 +130,34 @@ type objectFunc func([]client.Object) ([]client.Object, error)
 
 func (f objectFunc) TransformObjects(_ string, _ string, objects []client.Object) ([]client.Object, error) {
 	return f(objects)
+}
+
+// TestDeprecatedConstructors: transformers that are given to them run.
+func TestDeprecatedConstructors(t *testing.T) {
+	t.Parallel()
+	fsys := files{"app/a.yaml": configMap("a", "x: {{ .given }}")}.fs()
+	setGiven := parameterFunc(func(types.Unstructurable) (types.Unstructurable, error) {
+		return types.UnstructurableMap{"given": "transformed"}, nil
+	})
+	setName := objectFunc(func(objects []client.Object) ([]client.Object, error) {
+		objects[0].SetName("transformed")
+		return objects, nil
+	})
+	withParameters, err := kustomize.NewKustomizeGeneratorWithParameterTransformer(fsys, "app", nil, options{}, setGiven)
+	if err != nil {
+		t.Fatal(err)
+	}
+	withObjects, err := kustomize.NewKustomizeGeneratorWithObjectTransformer(fsys, "app", nil, options{}, setName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for generator, want := range map[manifests.Generator]string{withParameters: "a transformed", withObjects: "transformed set"} {
+		objects, err := generator.Generate(t.Context(), "shop", "web", types.UnstructurableMap{"given": "set"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(objects[0].GetName(), " ", contents(t, objects)[0]["data"].(map[string]any)["x"]); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	goruntime "runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,12 +15,15 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -230,3 +234,25 @@ func TestTimeoutOfGenerators(t *testing.T) {
 		d.check("another generator", "b", d.pass(fresh, "two", "b"))
 	})
 }
+
+// crowd is a generator that returns many objects.
+type crowd int
+
+func (g crowd) Generate(context.Context, string, string, types.Unstructurable) ([]client.Object, error) {
+	return slices.Repeat([]client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}}, int(g)), nil
+}
+
+// TestTooManyObjects has a user who asks for a million replicas of an object.
+func TestTooManyObjects(t *testing.T) {
+	t.Parallel()
+	const want = "the generator returns 1000000 objects; at most 100000 are allowed"
+	_, _, err := Request{Generator: crowd(1_000_000)}.call(t.Context(), parameters{})
+	if refused, ok := errors.AsType[*inventory.RefusedError](err); !ok || refused.Error() != want {
+		t.Errorf("want the objects to be refused, got %v", err)
+	}
+	if objects, _, err := (Request{Generator: crowd(chunks.MaxItems)}).call(t.Context(), parameters{}); err != nil || len(objects) != chunks.MaxItems {
+		t.Errorf("want %d objects to be accepted, got %d (%v)", chunks.MaxItems, len(objects), err)
+	}
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/types"
@@ -110,3 +112,6 @@ func TestMemory(t *testing.T) {
 		t.Errorf("owners leak: %v", m.owners)
 	}
 }
+
+// TestMain fails if a test leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
