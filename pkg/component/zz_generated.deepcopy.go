@@ -9,8 +9,8 @@ package component
 
 import (
 	"github.com/component-operator/runtime/pkg/reconciler"
-	"k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -205,12 +205,12 @@ func (in *KubernetesContainerProperties) DeepCopyInto(out *KubernetesContainerPr
 	*out = *in
 	if in.SecurityContext != nil {
 		in, out := &in.SecurityContext, &out.SecurityContext
-		*out = new(v1.SecurityContext)
+		*out = new(corev1.SecurityContext)
 		(*in).DeepCopyInto(*out)
 	}
 	if in.Resources != nil {
 		in, out := &in.Resources, &out.Resources
-		*out = new(v1.ResourceRequirements)
+		*out = new(corev1.ResourceRequirements)
 		(*in).DeepCopyInto(*out)
 	}
 }
@@ -237,19 +237,19 @@ func (in *KubernetesPodProperties) DeepCopyInto(out *KubernetesPodProperties) {
 	}
 	if in.Affinity != nil {
 		in, out := &in.Affinity, &out.Affinity
-		*out = new(v1.Affinity)
+		*out = new(corev1.Affinity)
 		(*in).DeepCopyInto(*out)
 	}
 	if in.TopologySpreadConstraints != nil {
 		in, out := &in.TopologySpreadConstraints, &out.TopologySpreadConstraints
-		*out = make([]v1.TopologySpreadConstraint, len(*in))
+		*out = make([]corev1.TopologySpreadConstraint, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
 	if in.Tolerations != nil {
 		in, out := &in.Tolerations, &out.Tolerations
-		*out = make([]v1.Toleration, len(*in))
+		*out = make([]corev1.Toleration, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
@@ -261,7 +261,7 @@ func (in *KubernetesPodProperties) DeepCopyInto(out *KubernetesPodProperties) {
 	}
 	if in.PodSecurityContext != nil {
 		in, out := &in.PodSecurityContext, &out.PodSecurityContext
-		*out = new(v1.PodSecurityContext)
+		*out = new(corev1.PodSecurityContext)
 		(*in).DeepCopyInto(*out)
 	}
 	if in.Labels != nil {
@@ -357,7 +357,7 @@ func (in *ReapplySpec) DeepCopyInto(out *ReapplySpec) {
 	*out = *in
 	if in.ReapplyInterval != nil {
 		in, out := &in.ReapplyInterval, &out.ReapplyInterval
-		*out = new(metav1.Duration)
+		*out = new(v1.Duration)
 		**out = **in
 	}
 }
@@ -392,7 +392,7 @@ func (in *RequeueSpec) DeepCopyInto(out *RequeueSpec) {
 	*out = *in
 	if in.RequeueInterval != nil {
 		in, out := &in.RequeueInterval, &out.RequeueInterval
-		*out = new(metav1.Duration)
+		*out = new(v1.Duration)
 		**out = **in
 	}
 }
@@ -412,7 +412,7 @@ func (in *RetrySpec) DeepCopyInto(out *RetrySpec) {
 	*out = *in
 	if in.RetryInterval != nil {
 		in, out := &in.RetryInterval, &out.RetryInterval
-		*out = new(metav1.Duration)
+		*out = new(v1.Duration)
 		**out = **in
 	}
 }
@@ -602,7 +602,7 @@ func (in *TimeoutSpec) DeepCopyInto(out *TimeoutSpec) {
 	*out = *in
 	if in.Timeout != nil {
 		in, out := &in.Timeout, &out.Timeout
-		*out = new(metav1.Duration)
+		*out = new(v1.Duration)
 		**out = **in
 	}
 }
