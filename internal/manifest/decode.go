@@ -10,7 +10,7 @@ import (
 	"io"
 	"math"
 	"slices"
-	"sort"
+	"sort" //nolint:depguard // slices has no search by a condition
 	"strconv"
 	"strings"
 	"unicode/utf8"
