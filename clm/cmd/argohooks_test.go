@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -48,6 +49,7 @@ func TestDeathDuringArgoHooks(t *testing.T) {
 	// failed is whether the record says that the apply has failed: then the next one is another attempt, in which the
 	// Job that has failed runs again.
 	failed := func(name string) bool { return p.state(name) == "Failed" }
+	var inFailure atomic.Int64
 	killAtEach(t, true, 8, 20, func(m *mortal) func(int) bool {
 		return func(k int) (killed bool) {
 			name, before := fmt.Sprintf("r%d", k), 0
@@ -80,6 +82,7 @@ func TestDeathDuringArgoHooks(t *testing.T) {
 				}
 				if m.runTo(p, code, k, "apply", name, source, "--hooks", "argocd", "--yes") {
 					killed = true
+					count(&inFailure, phase.fails)
 					again = phase.fails && failed(name)
 					p.expect(p.clm("apply", name, source, "--hooks", "argocd", "--yes"), code)
 				}
@@ -97,6 +100,9 @@ func TestDeathDuringArgoHooks(t *testing.T) {
 			return killed
 		}
 	})
+	if inFailure.Load() < 20 {
+		t.Errorf("killed at %d requests of applies that fail only", inFailure.Load())
+	}
 	p.expectNothing()
 }
 

@@ -144,6 +144,9 @@ func membersOf(name *types.TypeName, qualifier types.Qualifier) (lines []string)
 			if tag != "" {
 				tag = " `" + tag + "`"
 			}
+			if field.Embedded() {
+				tag += " (embedded)"
+			}
 			if field.Exported() {
 				lines = append(lines, fmt.Sprintf("var %s.%s %s%s", name.Name(), field.Name(), types.TypeString(field.Type(), qualifier), tag))
 			}

@@ -7,13 +7,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
+	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common"
+	"cel.dev/cel-go/common/cost"
+	"cel.dev/cel-go/common/functions"
+	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
 	"cel.dev/cel-go/ext"
 	"cel.dev/cel-go/interpreter"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -210,3 +217,359 @@ func newEnvironment() (*cel.Env, error) {
 		ext.Strings(), ext.Lists(), ext.Sets(), ext.Math(), ext.TwoVarComprehensions(),
 	)
 }
+
+// CEL charges a call after it has run, and equality by the number of entries. So the calls of an expression are
+// replaced by ones that are charged before they run, by what they are going to read and return.
+
+const (
+	// maxPattern is the maximum length of a regular expression, in bytes. Its program has less than a hundred thousand
+	// instructions.
+	maxPattern = 512
+	// maxKept is the maximum number of instructions of a regular expression that stays compiled. Larger ones are
+	// compiled for each call, which is charged for it: a single expression has room for patterns that need 20 MB.
+	maxKept = 100
+	// timeZone is what it costs to read the data of a time zone.
+	timeZone = 100
+)
+
+// work returns what a call costs. It depends on the arguments alone.
+func work(function string, args []ref.Val) uint64 {
+	if function == (spending{}).Function() {
+		units, _ := args[0].(types.Uint)
+		return uint64(units)
+	}
+	if price, ok := prices[function]; ok {
+		return 1 + price(args)
+	}
+	if len(args) == 2 && strings.HasPrefix(function, "get") {
+		return timeZone
+	}
+	return 1 + total(args)
+}
+
+// prices are the costs of functions that cost something else than the size of their arguments.
+var prices = map[string]func(args []ref.Val) uint64{
+	// These look at each part of the one for each part of the other.
+	"indexOf": product, "lastIndexOf": product, "sets.contains": product, "sets.equivalent": product, "sets.intersects": product,
+	"hasAll": product, "hasAny": product, "hasExactly": product, "hasOnly": product, operators.In: product, operators.OldIn: product,
+
+	"cel.@mapInsert":        inserting,
+	"distinct":              func(args []ref.Val) uint64 { return times(Size(args[0]), Size(args[0])) },
+	"sort":                  sorting,
+	"@sortByAssociatedKeys": sorting,
+	"matches":               matching,
+	"replace":               replacing,
+	"split":                 func(args []ref.Val) uint64 { return total(args) + uint64(strings.Count(text(args[0]), text(args[1]))) },
+	"join":                  joining,
+	"lists.range":           counting,
+}
+
+func product(args []ref.Val) uint64 { return times(Size(args[0]), Size(args[1])) }
+
+func sorting(args []ref.Val) uint64 { return times(total(args), uint64(bits.Len64(total(args)))) }
+
+// inserting an entry into a map reads the keys of the map, and may copy it.
+func inserting(args []ref.Val) uint64 {
+	inserted := uint64(1)
+	if len(args) == 2 {
+		inserted = entries(args[1])
+	}
+	return times(inserted, entries(args[0])+inserted)
+}
+
+func counting(args []ref.Val) uint64 {
+	count, _ := args[0].(types.Int)
+	return uint64(max(count, 0))
+}
+
+func replacing(args []ref.Val) uint64 {
+	count := uint64(strings.Count(text(args[0]), text(args[1])))
+	return total(args) + times(count, uint64(len(text(args[2]))))/10
+}
+
+func joining(args []ref.Val) uint64 {
+	if len(args) == 1 {
+		return total(args)
+	}
+	return total(args) + times(Size(args[0]), uint64(len(text(args[1]))))/10
+}
+
+// matching returns the units for matching a text with a regular expression: each instruction may run at each position.
+func matching(args []ref.Val) uint64 {
+	pattern := text(args[1])
+	if len(pattern) > maxPattern {
+		return Full + 1
+	}
+	instructions, err := types.RegexProgramSize(pattern)
+	if err != nil {
+		return uint64(len(pattern))
+	}
+	return times(Size(args[0]), uint64(instructions))
+}
+
+func total(args []ref.Val) uint64 {
+	sum := uint64(0)
+	for _, arg := range args {
+		sum += Size(arg)
+	}
+	return sum
+}
+
+// times is a product that does not overflow.
+func times(a, b uint64) uint64 {
+	if high, low := bits.Mul64(a, b); high == 0 {
+		return low
+	}
+	return Full + 1
+}
+
+// entries returns the number of entries of a list or map.
+func entries(value ref.Val) uint64 {
+	sized, ok := value.(traits.Sizer)
+	if !ok {
+		return 0
+	}
+	count, _ := sized.Size().(types.Int)
+	return uint64(max(count, 0))
+}
+
+func text(value ref.Val) string {
+	found, _ := value.(types.String)
+	return string(found)
+}
+
+// call is a call that is charged before it runs.
+type call struct {
+	replaced interpreter.InterpretableCall
+	args     []interpreter.InterpretableV2
+	run      functions.FunctionOp
+}
+
+var _ interpreter.InterpretableV2 = (*call)(nil)
+
+// ID implements interpreter.Interpretable.
+func (c *call) ID() int64 { return c.replaced.ID() }
+
+// Eval implements interpreter.Interpretable.
+func (c *call) Eval(variables interpreter.Activation) ref.Val {
+	return interpreter.EvalActivation(variables, c.Exec)
+}
+
+// Exec implements interpreter.InterpretableV2.
+func (c *call) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	args := make([]ref.Val, len(c.args))
+	for i, arg := range c.args {
+		args[i] = arg.Exec(frame)
+		if types.IsUnknownOrError(args[i]) {
+			return args[i]
+		}
+	}
+	if tracker := frame.CostTracker(); tracker != nil {
+		tracker.EvalVarArgs(frame, c.ID(), c.replaced, args, nil)
+	}
+	return c.run(args...)
+}
+
+// literal is a list or map whose entries are charged before it is made.
+type literal struct {
+	interpreter.InterpretableV2
+	entries int
+}
+
+// Exec implements interpreter.InterpretableV2.
+func (l literal) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	if tracker := frame.CostTracker(); tracker != nil {
+		tracker.EvalUnary(frame, l.ID(), spending{}, types.Uint(l.entries), nil)
+	}
+	return l.InterpretableV2.Exec(frame)
+}
+
+// Eval implements interpreter.Interpretable.
+func (l literal) Eval(variables interpreter.Activation) ref.Val {
+	return interpreter.EvalActivation(variables, l.Exec)
+}
+
+// charged returns a decorator that replaces the calls and literals of an expression.
+func charged(env *cel.Env) (interpreter.InterpretableDecoratorV2, error) {
+	known := map[string]functions.FunctionOp{}
+	for name, function := range env.Functions() {
+		bindings, err := function.Bindings()
+		if err != nil {
+			return nil, fmt.Errorf("function %s: %w", name, err)
+		}
+		for _, binding := range bindings {
+			if !binding.NonStrict {
+				known[binding.Operator] = implementation(binding)
+			}
+		}
+	}
+	// CEL has no functions for these.
+	known[operators.Equals] = func(args ...ref.Val) ref.Val { return types.Equal(args[0], args[1]) }
+	known[operators.NotEquals] = func(args ...ref.Val) ref.Val { return types.Bool(types.Equal(args[0], args[1]) != types.True) }
+	return func(planned interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
+		switch planned := planned.(type) {
+		case interpreter.InterpretableCall:
+			run := known[planned.OverloadID()]
+			if run == nil {
+				run = known[planned.Function()]
+			}
+			if planned.Function() == "matches" {
+				var err error
+				if run, err = matcher(planned.Args()[1], run); err != nil {
+					return nil, err
+				}
+			}
+			if run != nil {
+				return &call{replaced: planned, args: planned.Args(), run: run}, nil
+			}
+		case interpreter.InterpretableConstructor:
+			for _, value := range planned.InitVals() {
+				if _, isConstant := value.(interpreter.InterpretableConst); !isConstant {
+					return literal{InterpretableV2: planned, entries: len(planned.InitVals())}, nil
+				}
+			}
+		}
+		return planned, nil
+	}, nil
+}
+
+// implementation returns what CEL runs for a strict function.
+func implementation(binding *functions.Overload) functions.FunctionOp {
+	return func(args ...ref.Val) ref.Val {
+		switch {
+		case binding.OperandTrait != 0 && !args[0].Type().HasTrait(binding.OperandTrait):
+		case len(args) == 1 && binding.Unary != nil:
+			return binding.Unary(args[0])
+		case len(args) == 2 && binding.Binary != nil:
+			return binding.Binary(args[0], args[1])
+		case binding.Function != nil:
+			return binding.Function(args...)
+		}
+		return types.NewErr("no such overload: %s", binding.Operator)
+	}
+}
+
+// matcher returns a function that matches with a constant regular expression, which is compiled once; for others, and
+// for large ones, it returns the usual function.
+func matcher(pattern interpreter.InterpretableV2, usual functions.FunctionOp) (functions.FunctionOp, error) {
+	constant, ok := pattern.(interpreter.InterpretableConst)
+	if !ok {
+		return usual, nil
+	}
+	expression := text(constant.Value())
+	if len(expression) > maxPattern {
+		return nil, fmt.Errorf("the regular expression has %d bytes; must have at most %d", len(expression), maxPattern)
+	}
+	instructions, err := types.RegexProgramSize(expression)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the message has the expression
+	}
+	if instructions > maxKept {
+		return usual, nil
+	}
+	compiled, err := regexp.Compile(expression)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the message has the expression
+	}
+	return func(args ...ref.Val) ref.Val {
+		value, ok := args[0].(types.String)
+		if !ok {
+			return types.NewErr("no such overload: matches")
+		}
+		return types.Bool(compiled.MatchString(string(value)))
+	}, nil
+}
+
+// sizes estimates the sizes of the lists, maps and texts of an object, which has no schema here.
+type sizes struct{}
+
+// EstimateSize returns assumedSize for what comes out of the object.
+func (sizes) EstimateSize(element cost.AstNode) *cost.SizeEstimate {
+	if computed := element.ComputedSize(); computed != nil {
+		return computed
+	}
+	return &cost.SizeEstimate{Min: 0, Max: assumedSize}
+}
+
+// EstimateCallCost leaves the cost of functions to CEL, except that it knows what an optional value contains.
+func (sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, _ []cost.AstNode) *cost.CallEstimate {
+	switch function {
+	case "orValue", "value":
+		return &cost.CallEstimate{CostEstimate: cost.FixedCostEstimate(1), ResultSize: &cost.SizeEstimate{Min: 0, Max: assumedSize}}
+	}
+	return nil
+}
+
+const (
+	// Brief is a limit for places where others wait: about a millisecond. Most conditions cost less than a hundredth of
+	// it.
+	Brief = 10_000
+	// Full is the limit for one object: a tenth of a second, and at most a hundred megabytes.
+	Full = 1_000_000
+
+	// patience is the maximum duration of one evaluation. It matters only if a function costs more time than it is
+	// charged for.
+	patience = 5 * time.Second
+	// interruptEvery is the number of iterations between two looks at the clock.
+	interruptEvery = 100
+)
+
+// ErrTooExpensive means that an evaluation was ended because it costs too much.
+var ErrTooExpensive = errors.New("costs too much for this object")
+
+// Budget limits what several evaluations cost together, in the units of CEL: one for each field, value and call, and
+// one for each ten bytes of text that a call reads or returns. It is not safe for concurrent use.
+type Budget struct {
+	tracker  *cost.Tracker
+	limit    uint64
+	patience time.Duration
+}
+
+// NewBudget returns a Budget with this limit.
+func NewBudget(limit uint64) *Budget {
+	tracker := *unlimited()
+	tracker.Limit = &limit
+	return &Budget{tracker: &tracker, limit: limit, patience: patience}
+}
+
+// unlimited is the tracker that those of all budgets are copied from.
+var unlimited = sync.OnceValue(func() *cost.Tracker {
+	tracker, _ := cost.NewTracker(charges{}) // only options cause errors
+	return tracker
+})
+
+// Spend takes units for work that is about to be done. The error is ErrTooExpensive.
+func (b *Budget) Spend(units uint64) error {
+	if units > b.limit || b.tracker.ActualCost() > b.limit-units {
+		b.charge(b.limit + 1) // nothing is left for others
+		return ErrTooExpensive
+	}
+	b.charge(units)
+	return nil
+}
+
+func (b *Budget) charge(units uint64) {
+	defer func() { _ = recover() }() // the tracker panics if the limit is exceeded
+	b.tracker.EvalUnary(nil, 0, spending{}, types.Uint(units), nil)
+}
+
+// Size returns the number of units for reading a value, with all that it contains.
+func Size(value any) uint64 { return uint64(calculator.AggregateSize(value)) }
+
+// calculator counts as Budget does. It stops at values that are beyond Full.
+var calculator = types.NewSizeCalculator(types.SizeCalculatorMaxDepth(100), types.SizeCalculatorMaxTraversal(Full))
+
+// charges has the costs of all calls.
+type charges struct{}
+
+// CallCost implements cost.ActualCostEstimator.
+func (charges) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
+	charge := work(function, args)
+	return &charge
+}
+
+// spending is the call of a function that costs what its argument says.
+type spending struct{}
+
+func (spending) Function() string   { return "@spend" }
+func (spending) OverloadID() string { return "" }

@@ -8,6 +8,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,7 +17,13 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/component-operator/runtime/internal/concurrent"
 )
 
 // Options configure a Keeper. All fields but Log are required.
@@ -223,4 +231,193 @@ func ranking(members []string, shards int) []pair {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.member, b.member), cmp.Compare(a.shard, b.shard))
 	})
 	return pairs
+}
+
+// member is a replica according to its lease.
+type member struct {
+	lease *coordinationv1.Lease
+	// seen is when the last renewal of the lease was observed, by our own clock; that of our own lease is when it was
+	// sent.
+	seen time.Time
+}
+
+func (m member) identity() string { return ptr.Deref(m.lease.Spec.HolderIdentity, "") }
+
+// members knows which replicas are alive, and renews the member lease of this one.
+type members struct {
+	options Options
+	client  coordinationv1client.LeaseInterface
+
+	mu sync.Mutex
+	// all has the members by the names of their leases, this replica included.
+	all map[string]member
+}
+
+func newMembers(options Options) *members {
+	return &members{options: options, client: options.Client.Leases(options.Namespace), all: map[string]member{}}
+}
+
+// shardsAnnotation is the key of the annotation with the number of shards that a replica divides the work into.
+func (o Options) shardsAnnotation() string { return o.Name + "/shards" }
+
+// memberName is the name of this replica's lease. It has a hash, because identities need not be valid names.
+func (o Options) memberName() string {
+	sum := sha256.Sum256([]byte(o.Identity))
+	return o.Name + "-member-" + hex.EncodeToString(sum[:5])
+}
+
+// refresh reads the leases of all replicas, renews that of this one, and deletes those that were left behind. It renews
+// the lease also if the list fails: other replicas must not take this one for dead.
+func (m *members) refresh(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, m.options.RenewDeadline)
+	defer cancel()
+	listed := m.list(ctx)
+	if err := m.renew(ctx); err != nil {
+		return errors.Join(listed, fmt.Errorf("renewing the lease of this replica: %w", err))
+	}
+	if listed == nil {
+		m.sweep(ctx)
+	}
+	return listed
+}
+
+// list reads the leases of all replicas, in half of the time that there is, so that enough is left for the renewal.
+func (m *members) list(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, m.options.RenewDeadline/2)
+	defer cancel()
+	found, err := m.client.List(ctx, metav1.ListOptions{LabelSelector: m.options.label() + "=" + roleMember})
+	if err != nil {
+		return fmt.Errorf("listing the leases of replicas: %w", err)
+	}
+	m.take(found.Items)
+	return nil
+}
+
+// take takes over the leases that exist.
+func (m *members) take(leases []coordinationv1.Lease) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := map[string]member{}
+	for i := range leases {
+		found := member{lease: &leases[i], seen: m.options.now()}
+		if known, exists := m.all[found.lease.Name]; exists && known.lease.UID == found.lease.UID && known.lease.Spec.RenewTime.Equal(found.lease.Spec.RenewTime) {
+			found.seen = known.seen
+		}
+		all[found.lease.Name] = found
+	}
+	m.all = all
+}
+
+// renew renews the lease of this replica.
+func (m *members) renew(ctx context.Context) error {
+	own, exists := m.self()
+	if !exists {
+		err := m.write(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: m.options.memberName()}})
+		if !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+		// It has lost its label, so that it was not listed.
+		if own.lease, err = m.client.Get(ctx, m.options.memberName(), metav1.GetOptions{}); err != nil {
+			return err
+		}
+	}
+	return m.write(ctx, own.lease.DeepCopy())
+}
+
+// write writes the lease of this replica, which has a UID if it exists.
+func (m *members) write(ctx context.Context, lease *coordinationv1.Lease) error {
+	sent := m.options.now()
+	metav1.SetMetaDataLabel(&lease.ObjectMeta, m.options.label(), roleMember)
+	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, m.options.shardsAnnotation(), strconv.Itoa(m.options.Shards))
+	lease.Spec.HolderIdentity = &m.options.Identity
+	lease.Spec.LeaseDurationSeconds = new(int32(m.options.LeaseDuration / time.Second)) //nolint:gosec // less than 68 years
+	lease.Spec.RenewTime = &metav1.MicroTime{Time: sent}
+	var err error
+	if lease.UID == "" {
+		lease, err = m.client.Create(ctx, lease, metav1.CreateOptions{})
+	} else {
+		lease, err = m.client.Update(ctx, lease, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all[lease.Name] = member{lease: lease, seen: sent}
+	return nil
+}
+
+// self returns this replica; false if it has no lease.
+func (m *members) self() (member, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	own, exists := m.all[m.options.memberName()]
+	return own, exists
+}
+
+// live returns the sorted identities of replicas that are alive and use the same number of shards. The oldest replica
+// decides on the number of shards; replicas with another number wait until it is gone. So a new number takes effect only
+// when all replicas with the former one have ended their work (or have not renewed their leases).
+func (m *members) live() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var alive []member
+	for _, each := range m.all {
+		if concurrent.Elapsed(each.seen, m.options.now()) < m.options.LeaseDuration {
+			alive = append(alive, each)
+		}
+	}
+	slices.SortFunc(alive, func(a, b member) int {
+		return cmp.Or(a.lease.CreationTimestamp.Compare(b.lease.CreationTimestamp.Time), cmp.Compare(a.identity(), b.identity()))
+	})
+	shards := func(of member) string { return of.lease.Annotations[m.options.shardsAnnotation()] }
+	var identities []string
+	for _, each := range alive {
+		if shards(each) == shards(alive[0]) {
+			identities = append(identities, each.identity())
+		}
+	}
+	slices.Sort(identities)
+	// A shard goes to no one if its share is computed for a replica that is listed twice. Only forged leases have the
+	// same holder.
+	return slices.Compact(identities)
+}
+
+// forgottenAfter is the number of lease durations without a renewal after which a member lease is deleted.
+const forgottenAfter = 10
+
+// sweep deletes the leases of replicas that have ended without doing so. Only one replica does this.
+func (m *members) sweep(ctx context.Context) {
+	if live := m.live(); len(live) == 0 || live[0] != m.options.Identity {
+		return
+	}
+	for _, left := range m.stale() {
+		err := m.client.Delete(ctx, left.Name, metav1.DeleteOptions{
+			Preconditions: &metav1.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion},
+		})
+		if err != nil && ctx.Err() == nil {
+			m.options.Log.V(1).Info("the lease of a replica that has ended cannot be deleted yet", "lease", left.Name, "reason", err.Error())
+		}
+	}
+}
+
+func (m *members) stale() []*coordinationv1.Lease {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var leases []*coordinationv1.Lease
+	for _, each := range m.all {
+		if concurrent.Elapsed(each.seen, m.options.now()) > forgottenAfter*m.options.LeaseDuration {
+			leases = append(leases, each.lease)
+		}
+	}
+	return leases
+}
+
+// resign deletes the lease of this replica. If that fails, the lease expires.
+func (m *members) resign(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, m.options.RenewDeadline)
+	defer cancel()
+	if own, exists := m.self(); exists {
+		_ = m.client.Delete(ctx, own.lease.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &own.lease.UID}})
+	}
 }

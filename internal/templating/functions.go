@@ -12,6 +12,12 @@ import (
 	"maps"
 	"math"
 	"net/netip"
+	"reflect"
+	"regexp"
+	"regexp/syntax"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -203,3 +209,261 @@ func arrayFrom(read func(text string) (any, error)) func(text string) ([]any, er
 		return array, nil
 	}
 }
+
+// estimates say for functions of sprig how many bytes they generate at most, given their arguments. Untrusted values are
+// often among these arguments.
+var estimates = map[string]func(arguments []reflect.Value) float64{
+	"repeat":  func(a []reflect.Value) float64 { return float64(a[0].Int()) * float64(a[1].Len()) },
+	"indent":  indented,
+	"nindent": indented,
+	"replace": func(a []reflect.Value) float64 {
+		return float64(a[2].Len()) + float64(strings.Count(a[2].String(), a[0].String()))*float64(a[1].Len())
+	},
+	"join": func(a []reflect.Value) float64 { return joined(a[0].Len(), a[1]) },
+	"wrapWith": func(a []reflect.Value) float64 {
+		return float64(a[2].Len()) * float64(1+a[1].Len())
+	},
+	"until":     func(a []reflect.Value) float64 { return items(0, a[0].Int(), 1) },
+	"untilStep": func(a []reflect.Value) float64 { return items(a[0].Int(), a[1].Int(), a[2].Int()) },
+	"seq": func(a []reflect.Value) float64 {
+		bounds, _ := a[0].Interface().([]int)
+		switch len(bounds) {
+		case 1:
+			return items(0, int64(bounds[0]), 1)
+		case 2:
+			return items(int64(bounds[0]), int64(bounds[1]), 1)
+		case 3:
+			return items(int64(bounds[0]), int64(bounds[2]), int64(bounds[1]))
+		}
+		return 0
+	},
+	"printf":       func(a []reflect.Value) float64 { return formatted(a[0].String(), a[1]) },
+	"randAlphaNum": random, "randAlpha": random, "randAscii": random, "randNumeric": random, "randBytes": random,
+	"regexReplaceAll": regexReplaced, "mustRegexReplaceAll": regexReplaced, "regexReplaceAllLiteral": regexReplaced, "mustRegexReplaceAllLiteral": regexReplaced,
+	"regexMatch": compiled, "mustRegexMatch": compiled, "regexFind": compiled, "mustRegexFind": compiled,
+	"regexFindAll": compiled, "mustRegexFindAll": compiled, "regexSplit": compiled, "mustRegexSplit": compiled,
+}
+
+// limitedFunctions returns replacements for the functions that have an estimate.
+func limitedFunctions(sprig map[string]any) map[string]any {
+	limited := map[string]any{}
+	for name, estimate := range estimates {
+		function := sprig[name]
+		if name == "printf" {
+			function = fmt.Sprintf
+		}
+		limited[name] = checked(function, func(arguments []reflect.Value) error {
+			if bytes := estimate(arguments); bytes > MaxOutput {
+				return fmt.Errorf("the result may have %.0f bytes; at most %d are allowed", bytes, MaxOutput)
+			}
+			return nil
+		})
+	}
+	return limited
+}
+
+// checked returns a function that checks its arguments before it calls the given one, which may be variadic and return
+// an error.
+func checked(function any, check func(arguments []reflect.Value) error) any {
+	value, failure := reflect.ValueOf(function), reflect.TypeFor[error]()
+	call := value.Call
+	if value.Type().IsVariadic() {
+		call = value.CallSlice
+	}
+	result := value.Type().Out(0)
+	signature := reflect.FuncOf(slices.Collect(value.Type().Ins()), []reflect.Type{result, failure}, value.Type().IsVariadic())
+	return reflect.MakeFunc(signature, func(arguments []reflect.Value) []reflect.Value {
+		if err := check(arguments); err != nil {
+			return []reflect.Value{reflect.Zero(result), reflect.ValueOf(err)}
+		}
+		return append(call(arguments), reflect.Zero(failure))[:2]
+	}).Interface()
+}
+
+// items returns the size of a list of numbers. Numbers so large that the last step would overflow count as too many.
+func items(start, stop, step int64) float64 {
+	if math.Abs(float64(start)) > math.MaxInt/4 || math.Abs(float64(stop)) > math.MaxInt/4 || math.Abs(float64(step)) > math.MaxInt/4 {
+		return math.MaxInt
+	}
+	if step == 0 {
+		return 0
+	}
+	return 16 * math.Abs((float64(stop)-float64(start))/float64(step))
+}
+
+func indented(a []reflect.Value) float64 {
+	return float64(a[1].Len()) + float64(a[0].Int())*float64(1+strings.Count(a[1].String(), "\n"))
+}
+
+func random(a []reflect.Value) float64 { return 16 * float64(a[0].Int()) }
+
+// regexReplaced takes a replacement that may refer to parts of a match by "$", each of which is at most the whole text.
+// The matches are counted if one for each byte would be too many.
+func regexReplaced(a []reflect.Value) float64 {
+	text, replacement := a[1].String(), a[2].String()
+	size := compiled(a)
+	if size > MaxOutput {
+		return size
+	}
+	matches := len(text) + 1
+	if pattern, err := regexp.Compile(a[0].String()); err == nil && matches*len(replacement) > MaxOutput {
+		matches = len(pattern.FindAllStringIndex(text, MaxOutput/len(replacement)+1))
+	}
+	return max(size, float64(len(text)*(1+strings.Count(replacement, "$")))+float64(matches)*float64(len(replacement)))
+}
+
+// compiled returns what a regular expression takes to be matched: each of its instructions may keep the places of all
+// its groups.
+func compiled(a []reflect.Value) float64 {
+	pattern := a[0].String()
+	if len(pattern) > maxPattern {
+		return math.MaxInt
+	}
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0 // the function says so
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 0
+	}
+	return 16 * float64(len(program.Inst)) * float64(program.NumCap+1)
+}
+
+// maxPattern is the maximum length of a regular expression, in bytes.
+const maxPattern = 4096
+
+// joined returns the length of the elements of a list with separators.
+func joined(separator int, list reflect.Value) float64 {
+	if list.Kind() == reflect.Interface {
+		list = list.Elem()
+	}
+	if list.Kind() != reflect.Slice {
+		return 0
+	}
+	length := float64(list.Len()) * float64(separator)
+	for i := range list.Len() {
+		if text, ok := list.Index(i).Interface().(string); ok {
+			length += float64(len(text))
+		}
+	}
+	return length
+}
+
+// verb is a verb of printf, with its width and precision.
+var verb = regexp.MustCompile(`%[-+# 0]*(?:\[\d+\])?(\d*|\*)(?:\.(?:\[\d+\])?(\d*|\*))?(?:\[\d+\])?[a-zA-Z%]`)
+
+// formatted returns how many blanks the widths and precisions of a format yield.
+func formatted(format string, arguments reflect.Value) float64 {
+	widest, total := 0.0, 0.0
+	for i := range arguments.Len() {
+		if number := arguments.Index(i).Elem(); number.CanInt() {
+			widest = max(widest, float64(number.Int()))
+		}
+	}
+	for _, match := range verb.FindAllStringSubmatch(format, -1) {
+		for _, text := range match[1:] {
+			if width, err := strconv.Atoi(text); err == nil {
+				total += float64(width)
+			} else if text == "*" {
+				total += widest
+			}
+		}
+	}
+	return total
+}
+
+// maxDepth is how deep values that are written as YAML, TOML or indented JSON may be nested.
+const maxDepth = 200
+
+// CheckEncoding returns an error if a value is nested so deep that writing it with indentation takes too much memory.
+func CheckEncoding(value any) error {
+	if isDeeper(value, maxDepth) {
+		return fmt.Errorf("writing a value: it is nested more than %d levels deep", maxDepth)
+	}
+	return nil
+}
+
+func isDeeper(value any, depth int) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, member := range value {
+			if depth == 0 || isDeeper(member, depth-1) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(value, func(member any) bool { return depth == 0 || isDeeper(member, depth-1) })
+	}
+	return false
+}
+
+const (
+	// MaxOutput is the limit for all texts of a rendering together, in bytes: 16 MiB.
+	MaxOutput = 16 << 20
+	// MaxDepth is the number of nested calls of include and tpl.
+	MaxDepth = 1000
+	// maxFrames protects the stack of the process: between two calls of include, the action template may nest a hundred
+	// thousand times.
+	maxFrames = 100_000
+)
+
+// noValue is what text/template writes for nil.
+const noValue = "<no value>"
+
+// limits counts the text and the nested calls of a rendering.
+type limits struct {
+	depth       int
+	output      int
+	keepNoValue bool
+}
+
+// limitError means that a template exceeded a limit.
+type limitError struct {
+	template string
+	text     string
+}
+
+func (e *limitError) Error() string { return fmt.Sprintf("template %q %s", e.template, e.text) }
+
+// enter is called when a template with the given name is about to be rendered within another one.
+func (l *limits) enter(name string) error {
+	var frame [1]uintptr
+	if l.depth >= MaxDepth || runtime.Callers(maxFrames, frame[:]) > 0 {
+		return &limitError{name, fmt.Sprintf("is rendered within itself or others too deeply; at most %d levels are allowed", MaxDepth)}
+	}
+	l.depth++
+	return nil
+}
+
+func (l *limits) leave() { l.depth-- }
+
+// output collects the text of one template.
+type output struct {
+	strings.Builder
+	name   string
+	limits *limits
+}
+
+// Write leaves out the text for nil, unless it is kept for now: text/template writes each value separately.
+func (o *output) Write(text []byte) (int, error) {
+	if !o.limits.keepNoValue && string(text) == noValue {
+		return len(text), nil
+	}
+	if o.limits.output+len(text) > MaxOutput {
+		return 0, &limitError{o.name, fmt.Sprintf("yields too much text; at most %d bytes are allowed", MaxOutput)}
+	}
+	o.limits.output += len(text)
+	return o.Builder.Write(text)
+}
+
+// complete returns the text of a file or of tpl.
+func (o *output) complete() string {
+	if o.limits.keepNoValue {
+		return strings.ReplaceAll(o.String(), noValue, "")
+	}
+	return o.String()
+}
+
+// release is called if the text is dropped.
+func (o *output) release() { o.limits.output -= o.Len() }

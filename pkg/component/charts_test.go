@@ -5,8 +5,12 @@ package component
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
 	"testing/fstest"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/manifests/helm"
@@ -24,6 +28,29 @@ func chartGenerator(tb testing.TB, files map[string]string) manifests.Generator 
 		tb.Fatal(err)
 	}
 	return generator
+}
+
+// TestChartWithHooks has an operator apply a hook before the objects of a chart, and another one afterwards.
+func TestChartWithHooks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	chart := chartHook("Job", "migrate", "pre-install") + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}\n" +
+		chartHook("Job", "announce", "post-install", "helm.sh/hook-delete-policy", "hook-succeeded")
+	r.start(NewReconciler[*Widget](r.name, chartGenerator(t, map[string]string{"templates/all.yaml": chart}), ReconcilerOptions{}))
+	widget := r.widget("")
+	r.create(widget)
+	awaitReady(r, widget)
+	var created []string
+	for _, request := range r.requests.All() {
+		if request.Status == http.StatusCreated && (request.Resource == "jobs" || request.Resource == "configmaps") {
+			created = append(created, request.Name)
+		}
+	}
+	diff(t, "created", []string{"migrate", "settings", "announce"}, created)
+	jobs := &batchv1.JobList{}
+	if err := r.client.List(t.Context(), jobs, client.InNamespace(r.namespace)); err != nil || len(jobs.Items) != 1 {
+		t.Errorf("want only the hook to be left that its policy keeps, got %d, %v", len(jobs.Items), err)
+	}
 }
 
 func chartHook(kind, name, hooks string, more ...string) string {

@@ -194,6 +194,9 @@ spec: {policyName: NS, validationActions: [Deny]}
 			if !strings.Contains(message, "protected until the audit is over; allow it, or set the annotation "+r.name+"/orphan-dependents") || strings.Contains(message, "grant the permission") {
 				t.Errorf("got %q", message)
 			}
+			if r.configMap("settings") == nil || r.configMap("other") == nil {
+				t.Error("a dependent is gone although the deletion of one was refused")
+			}
 			for _, object := range policy {
 				r.delete(object)
 			}

@@ -5,6 +5,7 @@ package component
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -81,5 +82,13 @@ spec:
 	served("no")
 	if calls := generator.calls.Load(); calls < 3 {
 		t.Errorf("expected at least three renderings, got %d", calls)
+	}
+}
+
+// TestEmptyStatus: a status says nothing that it does not know.
+func TestEmptyStatus(t *testing.T) {
+	t.Parallel()
+	if raw, err := json.Marshal(Status{}); err != nil || string(raw) != `{"observedGeneration":0}` {
+		t.Errorf("got %s, %v", raw, err)
 	}
 }

@@ -36,7 +36,7 @@ func TestDeletionOfDeployment(t *testing.T) {
 			if err := r.client.Delete(t.Context(), web, client.PropagationPolicy(policy)); err != nil {
 				t.Fatal(err)
 			}
-			r.awaitDeployment(web, v1alpha1.DeploymentProgressing, "True/Deleting", "Set web-1 is being deleted", "end")
+			r.awaitDeployment(web, v1alpha1.DeploymentProgressing, "True/Deleting", "Set web-1 is being deleted", `phase "end" not deleted: ConfigMap `)
 			if policy == metav1.DeletePropagationForeground {
 				second := &v1alpha1.ObjectSet{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "web-2"}}
 				r.awaitCondition(second, progressing, "True/Deleting", "set web-1, which is older, is deleted first")

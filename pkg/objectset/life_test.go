@@ -55,7 +55,13 @@ func TestLife(t *testing.T) {
 		t.Error("the third phase must not begin before the second is available")
 	}
 
-	// Drift in the first phase is corrected while the second one fails.
+	// What is deleted in the first phase comes back while the second one fails, and drift there is corrected.
+	deleted := r.get("v1", "ConfigMap", "first")
+	r.delete(deleted)
+	testenv.Eventually(t, func() (bool, string) {
+		object := r.get("v1", "ConfigMap", "first")
+		return object != nil && object.GetUID() != deleted.GetUID(), "the object does not come back"
+	})
 	r.patch(r.get("v1", "ConfigMap", "first"), `{"data":{"value":"changed"}}`)
 	testenv.Eventually(t, func() (bool, string) {
 		value, _ := r.get("v1", "ConfigMap", "first").Object["data"].(map[string]any)
@@ -141,6 +147,7 @@ spec:
 	r.create(first)
 	r.awaitCondition(first, succeeded, "True/RolloutSuccess")
 	uid := r.get("v1", "ConfigMap", "shared").GetUID()
+	r.patch(r.get("v1", "ConfigMap", "shared"), `{"data":{"extra":"theirs"}}`)
 	second := revision("two", "2", "2")
 	r.create(second)
 	r.awaitCondition(second, succeeded, "True/RolloutSuccess")
@@ -152,6 +159,9 @@ spec:
 	shared := r.get("v1", "ConfigMap", "shared")
 	if shared == nil || shared.GetUID() != uid {
 		t.Fatalf("the shared object must stay, got %v", shared)
+	}
+	if r.data("shared", "value") != "2" || r.data("shared", "extra") != "theirs" {
+		t.Errorf("the next revision must leave alone what others have written, got %v", shared.Object["data"])
 	}
 	if r.get("v1", "ConfigMap", "one") != nil {
 		t.Error("what only the first revision has must go")

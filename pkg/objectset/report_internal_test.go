@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/component-operator/runtime/pkg/component"
@@ -172,6 +173,12 @@ func TestVerdicts(t *testing.T) {
 		}
 		if _, message := get(v1alpha1.ConditionTypeAvailable); message != tc.message {
 			t.Errorf("%s: message %q, want %q", tc.reason, message, tc.message)
+		}
+		before := set.DeepCopy().Status.Conditions
+		conclusion.Now = metav1.NewTime(conclusion.Now.Add(time.Hour))
+		report(set, conclusion)
+		if diff := cmp.Diff(before, set.Status.Conditions); diff != "" {
+			t.Errorf("%s: the conditions change although nothing else does (-before +after):\n%s", tc.reason, diff)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,18 +21,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/behaviors"
+	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/guard"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/run"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // findDependents finds the dependents of the owner of a call. Unlisted are the types that could not be listed, sorted.
@@ -199,4 +207,165 @@ func (s *search) take(kind schema.GroupVersionKind, listed client.Object) error 
 		s.found = append(s.found, item)
 	}
 	return nil
+}
+
+// cache holds the observations of dependents, and the subscriptions to them. Reconcilers that work on the same cluster
+// as different identities share it.
+type cache struct {
+	execute.Observer
+
+	watches  *observe.Cache
+	onStatus func(object types.ObjectKey, found status.Status, message string)
+
+	mu          sync.Mutex
+	subscribers map[string]func()      // by the value of the owner label
+	later       map[string]*time.Timer // likewise; of notifyAfter
+}
+
+// newCache returns a cache for a Reconciler that has none yet.
+func newCache(r *Reconciler) (*cache, error) {
+	options := r.options
+	c := &cache{onStatus: options.OnStatus, subscribers: map[string]func(){}, later: map[string]*time.Timer{}}
+	var owner string
+	if options.Owner != "" {
+		owner = manifest.OwnerLabel(options.Owner)
+	}
+	watching := observe.Options{
+		Reader: r.reader, Config: r.client.Config(), HTTPClient: r.client.HttpClient(), Mapper: r.client.RESTMapper(),
+		Owner: owner, Delay: options.WatchDelay, MaxBytes: options.MaxObservedBytes, Notify: c.notify, Log: options.Log,
+	}
+	if r.definitions != nil {
+		watching.Prepare = func(ctx context.Context, mapping *meta.RESTMapping) error {
+			return r.definitions.Learn(ctx, mapping.GroupVersionKind, mapping.Resource.Resource)
+		}
+	}
+	watches, err := observe.New(watching)
+	c.watches, c.Observer = watches, watches
+	return c, err
+}
+
+func (c *cache) notify(owner string) {
+	c.mu.Lock()
+	changed := c.subscribers[owner]
+	c.mu.Unlock()
+	if changed != nil {
+		changed()
+	}
+}
+
+// notifyAfter notifies an owner after a delay, instead of an earlier call for it.
+func (c *cache) notifyAfter(owner string, delay time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if timer := c.later[owner]; timer != nil {
+		timer.Stop()
+	}
+	c.later[owner] = time.AfterFunc(delay, func() { c.notify(owner) })
+}
+
+// drop ends all notifications of an owner.
+func (c *cache) drop(owner string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.subscribers, owner)
+	if timer := c.later[owner]; timer != nil {
+		timer.Stop()
+		delete(c.later, owner)
+	}
+}
+
+// Record calls Options.OnStatus, and then records what a read or the response of a write has shown.
+func (c *cache) Record(gvk schema.GroupVersionKind, namespace, name string, seen observe.Observation) {
+	if c.onStatus != nil {
+		c.onStatus(ObjectInfo{TypeVersionInfo: TypeVersionInfo(gvk), NameInfo: NameInfo{Namespace: namespace, Name: name}}, seen.Status, seen.Message)
+	}
+	c.Observer.Record(gvk, namespace, name, seen)
+}
+
+// Connect returns a client for the cluster of the configuration. It makes no request, and records no events. Unless the
+// configuration sets QPS, only the reconciler itself limits requests.
+//
+// Programs that have clients of their own combine them with cluster.NewClient.
+func Connect(config *rest.Config) (cluster.Client, error) { return clients.Plain(config) }
+
+// As returns a reconciler that reads and writes as the identity of another client for the same cluster. It shares the
+// watches and subscriptions of r: each kind is watched once, as the identity of r. Closing r ends both.
+//
+// Where the other identity may not read what a deletion depends on, r reads it: whether dependents still exist, which
+// types are served, and whether there are instances of types that dependents or Options.AdditionalManagedTypes define.
+// Otherwise a deletion could not end once it has deleted the rights of the other identity. For types in
+// Owner.AdditionalManagedTypes r is not used, and names of instances that only r may read are not disclosed.
+func (r *Reconciler) As(clnt cluster.Client) *Reconciler {
+	other := *r
+	other.client, other.reading, other.memory = clnt, r.client, decide.NewMemory()
+	return &other
+}
+
+// Subscribe calls the function whenever a dependent of the owner, or what blocks its deletion, has changed such that
+// Apply or Delete are worth another call. The function must not block, and may be called from several goroutines. It
+// replaces the function of an earlier call. Forget ends the subscription.
+func (r *Reconciler) Subscribe(ownerID string, changed func()) {
+	r.cache.mu.Lock()
+	defer r.cache.mu.Unlock()
+	r.cache.subscribers[manifest.OwnerLabel(ownerID)] = changed
+}
+
+// Forget drops all memory of an owner that this process no longer works for, ends its subscription, and stops watches
+// that no other owner needs. If the process works for the owner again, that only costs computation and perhaps
+// requests. No call for the owner may be under way.
+func (r *Reconciler) Forget(ownerID string) {
+	label := manifest.OwnerLabel(ownerID)
+	r.cache.drop(label)
+	// Without needs, Watch waits for nothing and cannot fail.
+	_ = r.cache.Watch(context.Background(), label, nil)
+	_ = r.cache.WatchNames(context.Background(), label, nil)
+	r.memory.For(ownerID).Keep(nil)
+	r.judges.Forget(label)
+}
+
+// Need says that an owner has, or is about to have, dependents of a kind.
+type Need struct {
+	// Kind is the kind in the version to watch.
+	Kind schema.GroupVersionKind
+	// Namespaces are those of the dependents; empty for cluster-scoped kinds. They matter only if the client may not
+	// watch the kind in the whole cluster.
+	Namespaces []string
+}
+
+// Watch starts the watches that an owner is going to need, so that Apply or Delete find its dependents in memory. The
+// needs replace those of an earlier call for the owner. The returned function waits until each kind is either watched
+// or known not to be watchable.
+func (r *Reconciler) Watch(ownerID string, needs []Need) (await func(ctx context.Context) error) {
+	wanted := make([]observe.Need, len(needs))
+	for i, need := range needs {
+		wanted[i] = observe.Need{Kind: need.Kind, Namespaces: need.Namespaces}
+	}
+	return r.cache.watches.Begin(manifest.OwnerLabel(ownerID), wanted)
+}
+
+// Follow ends Options.WatchDelay: all watches start now. Callers that are going to wait for changes call it.
+func (r *Reconciler) Follow() { r.cache.watches.Follow() }
+
+// WatchTypes watches CustomResourceDefinitions and APIServices. It calls watched with true once both are watched, and
+// with false when one of the watches ends. It calls changed when one of these objects is added, changed or removed. The
+// functions may be called from several goroutines. The second and later calls have no effect.
+func (r *Reconciler) WatchTypes(watched func(bool), changed func()) {
+	r.cache.watches.WatchTypes(observe.TypeListener{Watched: watched, Changed: changed})
+}
+
+// Kinds returns the kinds that are watched or about to be, sorted.
+func (r *Reconciler) Kinds() []schema.GroupVersionKind { return r.cache.watches.Kinds() }
+
+// Unwatched returns the needed kinds whose dependents the engine reads one by one, sorted. Usually the client may watch
+// them neither in the whole cluster nor in the namespaces of the dependents; or the type is not served, or its first
+// list has not returned yet.
+func (r *Reconciler) Unwatched() []schema.GroupKind { return r.cache.watches.Unwatched() }
+
+// Close ends all watches and notifications, also those of reconcilers returned by As. None of these reconcilers must be
+// used afterwards.
+func (r *Reconciler) Close() {
+	r.cache.watches.Close()
+	r.cache.mu.Lock()
+	defer r.cache.mu.Unlock()
+	clear(r.cache.subscribers)
 }

@@ -12,6 +12,15 @@ import (
 	"github.com/component-operator/runtime/clm/internal/display"
 )
 
+func TestEnumerate(t *testing.T) {
+	t.Parallel()
+	for want, texts := range map[string][]string{"": nil, "a, b": {"a", "b"}, "a, b, and 2 more": {"a", "b", "c", "d"}} {
+		if got := display.Enumerate(texts, 2); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // TestFrames lists a plan with long names at the widths that terminals have. No line may be wider, and no reason or
 // refusal may be cut.
 func TestFramesOfDiffs(t *testing.T) {

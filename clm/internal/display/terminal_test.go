@@ -4,10 +4,41 @@
 package display_test
 
 import (
+	"io"
+	"os"
 	"testing"
 
 	"github.com/component-operator/runtime/clm/internal/display"
 )
+
+// TestColor has no parallel tests beside it, because it changes the environment.
+func TestColor(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("there are no pseudo-terminals:", err)
+	}
+	defer func() { _ = terminal.Close() }()
+	for _, tc := range []struct {
+		reason        string
+		color         display.Color
+		out           io.Writer
+		noColor, term string
+		want          display.Style
+	}{
+		{"a terminal", display.ColorAuto, terminal, "", "xterm", true},
+		{"a terminal, and NO_COLOR", display.ColorAuto, terminal, "1", "xterm", false},
+		{"a dumb terminal", display.ColorAuto, terminal, "", "dumb", false},
+		{"no terminal", display.ColorAuto, io.Discard, "", "xterm", false},
+		{"the flag says always", display.ColorAlways, io.Discard, "1", "dumb", true},
+		{"the flag says never", display.ColorNever, terminal, "", "xterm", false},
+	} {
+		t.Setenv("NO_COLOR", tc.noColor)
+		t.Setenv("TERM", tc.term)
+		if got := tc.color.Style(tc.out); got != tc.want {
+			t.Errorf("%s: want colours %t, got %t", tc.reason, tc.want, got)
+		}
+	}
+}
 
 func TestText(t *testing.T) {
 	t.Parallel()

@@ -4,16 +4,26 @@
 package operation
 
 import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/display"
@@ -21,6 +31,9 @@ import (
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/internal/gitops"
+	"github.com/component-operator/runtime/internal/helm"
+	"github.com/component-operator/runtime/internal/manifest"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -255,4 +268,332 @@ func noteDone(release *releases.Release, object types.ObjectKey) {
 	if item := release.Inventory[at]; item.Phase == reconciler.PhaseCompleted {
 		item.Digest = display.DigestTakenOver
 	}
+}
+
+const (
+	// helmKey is the key of the data of a Secret or ConfigMap that has Helm's record of a revision, and helmType the
+	// type of the Secret.
+	helmKey                     = "release"
+	helmType  corev1.SecretType = "helm.sh/release.v1"
+	inSecrets                   = "Secret"
+
+	// maxHelmRecord bounds the size of a record after decompression, in bytes. Since a compressed one has at most 1 MiB,
+	// only one that is made to do harm has more.
+	maxHelmRecord = 32 << 20
+	// maxHelmValues is how many values the JSON of a record may have, and the YAML of its manifests: one for each 32
+	// bytes. A value that is decoded takes much more memory than its text.
+	maxHelmValues = maxHelmRecord / 32
+	// maxHelmReason is how long a text about a damaged record may be, in bytes: some errors have all of a value.
+	maxHelmReason = 1000
+)
+
+// HelmRelease is a release as Helm has recorded it.
+type HelmRelease struct {
+	// Namespace and Name of the release.
+	Namespace, Name string
+	// Deployed is the revision that is installed.
+	Deployed HelmRevision
+
+	// records of the revisions, oldest first; there is at least one.
+	records []helmRecord
+}
+
+// HelmRevision is the revision of a Helm release that is installed.
+type HelmRevision struct {
+	// Number of the revision.
+	Number int64
+	// Created is when Helm began to install the revision, without fractions of seconds.
+	Created time.Time
+	// Description is what Helm tells people about the revision.
+	Description string
+	// Chart, Version and AppVersion are those of the chart.
+	Chart, Version, AppVersion string
+
+	// values that the user has given; never nil.
+	values map[string]any
+	notes  string
+	// objects are those of the manifest and the hooks, sorted by the files of the chart.
+	objects []helm.Object
+}
+
+// helmRecord is an object that has the record of a revision, and what its labels say of it.
+type helmRecord struct {
+	kind, name string
+	uid        apitypes.UID
+	version    string
+	number     int64
+	status     string
+}
+
+func (r helmRecord) String() string { return r.kind + " " + r.name }
+
+// String returns namespace and name.
+func (r *HelmRelease) String() string { return r.Namespace + "/" + r.Name }
+
+// Records names the first and the last object that has a record.
+func (r *HelmRelease) Records() string {
+	text := r.records[0].String()
+	if len(r.records) > 1 {
+		text += " to " + r.last().String()
+	}
+	return text
+}
+
+func (r *HelmRelease) last() helmRecord { return r.records[len(r.records)-1] }
+
+// readHelm reads a release and the revision that is installed. The error is a RefusedError if there is no such release,
+// if an operation of Helm has not ended, or if no revision is installed.
+func readHelm(ctx context.Context, clnt client.Reader, namespace, name string) (*HelmRelease, error) {
+	release := &HelmRelease{Namespace: namespace, Name: name}
+	var err error
+	if release.records, err = listHelm(ctx, clnt, namespace, name); err != nil {
+		return nil, fmt.Errorf("reading Helm's records of release %s: %w", release, err)
+	}
+	if len(release.records) == 0 {
+		return nil, releases.Refused("release %s of Helm: not found; Helm's Secrets and ConfigMaps were looked for in namespace %s, and its SQL driver is not supported",
+			release, namespace)
+	}
+	record, err := release.installed()
+	if err != nil {
+		return nil, err
+	}
+	data, err := readHelmData(ctx, clnt, namespace, record)
+	if err == nil {
+		err = release.decode(record.number, data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading Helm's record in %s %s/%s: revision %d: %s", record.kind, namespace, record.name, record.number, texts.Truncate(err.Error(), maxHelmReason))
+	}
+	return release, nil
+}
+
+// listHelm returns the objects that have the records of a release: Secrets or, if there are none, ConfigMaps.
+func listHelm(ctx context.Context, clnt client.Reader, namespace, name string) ([]helmRecord, error) {
+	var found []helmRecord
+	for _, kind := range []string{inSecrets, "ConfigMap"} {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind + "List"))
+		if err := clnt.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{"owner": "helm", "name": name}); err != nil {
+			return nil, err
+		}
+		for _, object := range list.Items {
+			number, err := strconv.ParseInt(object.Labels["version"], 10, 64)
+			if err != nil || number < 1 {
+				return nil, fmt.Errorf("%s %s has the label version %.64q; must be the number of a revision", kind, object.Name, object.Labels["version"])
+			}
+			found = append(found, helmRecord{
+				kind: kind, name: object.Name, uid: object.UID, version: object.ResourceVersion, number: number, status: object.Labels["status"],
+			})
+		}
+		if len(found) > 0 {
+			break
+		}
+	}
+	slices.SortFunc(found, func(a, b helmRecord) int { return cmp.Compare(a.number, b.number) })
+	for i := 1; i < len(found); i++ {
+		if found[i].number == found[i-1].number {
+			return nil, fmt.Errorf("both %s and %s have revision %d", found[i-1], found[i], found[i].number)
+		}
+	}
+	return found, nil
+}
+
+// installed returns the record of the revision that is installed.
+func (r *HelmRelease) installed() (helmRecord, error) {
+	last := r.last()
+	const ifEnded = "If it is not running any more"
+	switch last.status {
+	case "pending-install":
+		return last, releases.Refused("an installation of Helm release %s is running, or was interrupted (%s is %s). %s: helm uninstall %s -n %s",
+			r, last, last.status, ifEnded, r.Name, r.Namespace)
+	case "uninstalling":
+		return last, releases.Refused("Helm release %s is being uninstalled, or that was interrupted (%s is %s). %s: helm uninstall %s -n %s",
+			r, last, last.status, ifEnded, r.Name, r.Namespace)
+	case "pending-upgrade", "pending-rollback":
+		return last, releases.Refused("an operation of Helm on release %s is running, or was interrupted (%s is %s). %s: helm rollback %s -n %s",
+			r, last, last.status, ifEnded, r.Name, r.Namespace)
+	case "uninstalled":
+		return last, releases.Refused("Helm release %s was uninstalled, and only its history is left, so there is nothing to adopt", r)
+	}
+	for _, record := range slices.Backward(r.records) {
+		if record.status == "deployed" {
+			return record, nil
+		}
+	}
+	return last, releases.Refused("Helm release %s has no revision with status deployed, and the newest one is %s; make one first: helm upgrade, or helm rollback", r, last.status)
+}
+
+// readHelmData returns the content of a record as it is stored.
+func readHelmData(ctx context.Context, clnt client.Reader, namespace string, record helmRecord) ([]byte, error) {
+	key := client.ObjectKey{Namespace: namespace, Name: record.name}
+	if record.kind != inSecrets {
+		configMap := &corev1.ConfigMap{}
+		err := clnt.Get(ctx, key, configMap)
+		return []byte(configMap.Data[helmKey]), err
+	}
+	secret := &corev1.Secret{}
+	err := clnt.Get(ctx, key, secret)
+	if err == nil && secret.Type != helmType {
+		err = fmt.Errorf("its type is %.64q; supported is %q, the type of Helm 3 and 4", secret.Type, helmType)
+	}
+	return secret.Data[helmKey], err
+}
+
+// helmContent is a revision as Helm records it: JSON, compressed by gzip, and encoded by base64. Helm 3 and 4 use the
+// same names. What Helm's packages offer to decode it links the drivers of SQL databases.
+type helmContent struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+	Version   int64  `json:"version"`
+	Info      struct {
+		// FirstDeployed and LastDeployed are empty, or missing, if they are not known.
+		FirstDeployed string `json:"first_deployed"`
+		LastDeployed  string `json:"last_deployed"`
+		Description   string `json:"description"`
+		Notes         string `json:"notes"`
+	} `json:"info"`
+	Chart struct {
+		Metadata struct {
+			Name       string `json:"name"`
+			Version    string `json:"version"`
+			AppVersion string `json:"appVersion"`
+		} `json:"metadata"`
+	} `json:"chart"`
+	Config   map[string]any `json:"config"`
+	Manifest string         `json:"manifest"`
+	Hooks    []struct {
+		Path     string `json:"path"`
+		Manifest string `json:"manifest"`
+	} `json:"hooks"`
+}
+
+// decode sets the deployed revision.
+func (r *HelmRelease) decode(number int64, data []byte) error {
+	decoded := &helmContent{}
+	if err := decodeHelm(data, decoded); err != nil {
+		return err
+	}
+	// Flux can record a release in another namespace than that of its objects; and backups may have been restored
+	// elsewhere.
+	if decoded.Name != r.Name || decoded.Version != number || decoded.Namespace != "" && decoded.Namespace != r.Namespace {
+		return fmt.Errorf("it has revision %d of release %.64q in namespace %.64q", decoded.Version, decoded.Name, decoded.Namespace)
+	}
+	created, err := firstTime(decoded.Info.LastDeployed, decoded.Info.FirstDeployed)
+	if err != nil {
+		return err
+	}
+	hooks, texts := make([]helm.RecordedHook, len(decoded.Hooks)), [][]byte{[]byte(decoded.Manifest)}
+	for i, hook := range decoded.Hooks {
+		hooks[i] = helm.RecordedHook{Path: hook.Path, Manifest: hook.Manifest}
+		texts = append(texts, []byte(hook.Manifest))
+	}
+	if err := manifest.CheckYAML(maxHelmValues, texts...); err != nil {
+		return fmt.Errorf("decoding its manifests: %w", err)
+	}
+	objects, err := helm.ParseRecorded(decoded.Manifest, hooks)
+	if err != nil {
+		return err
+	}
+	values := decoded.Config
+	if values == nil {
+		values = map[string]any{}
+	}
+	metadata := decoded.Chart.Metadata
+	r.Deployed = HelmRevision{
+		Number: number, Created: created, Description: decoded.Info.Description, Chart: metadata.Name, Version: metadata.Version, AppVersion: metadata.AppVersion,
+		values: values, notes: strings.TrimSpace(decoded.Info.Notes), objects: objects,
+	}
+	return nil
+}
+
+// decodeHelm decodes the data of a record.
+func decodeHelm(data []byte, into any) error {
+	if len(data) == 0 {
+		return fmt.Errorf("it has no data with key %q", helmKey)
+	}
+	raw, err := base64.StdEncoding.DecodeString(string(data))
+	if err != nil {
+		return fmt.Errorf("decoding base64: %w", err)
+	}
+	// Early versions of Helm have not compressed it.
+	if bytes.HasPrefix(raw, []byte{0x1f, 0x8b, 0x08}) {
+		reader, err := gzip.NewReader(bytes.NewReader(raw))
+		if err == nil {
+			raw, err = io.ReadAll(io.LimitReader(reader, maxHelmRecord+1))
+		}
+		if err != nil {
+			return fmt.Errorf("decompressing: %w", err)
+		}
+		if len(raw) > maxHelmRecord {
+			return fmt.Errorf("it has more than %d bytes", maxHelmRecord)
+		}
+	}
+	err = manifest.CheckJSON(maxHelmValues, raw)
+	if err == nil {
+		err = utiljson.Unmarshal(raw, into)
+	}
+	if err != nil {
+		return fmt.Errorf("decoding JSON: %w", err)
+	}
+	return nil
+}
+
+// firstTime returns the first of the times that is known; the zero time if none is.
+func firstTime(texts ...string) (time.Time, error) {
+	for _, text := range texts {
+		if text == "" {
+			continue
+		}
+		parsed, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("decoding a time: %w", err)
+		}
+		if !parsed.IsZero() {
+			return parsed.UTC().Truncate(time.Second), nil
+		}
+	}
+	return time.Time{}, nil
+}
+
+// ErrHelmChanged is the error if Helm has changed a release since it was read.
+var ErrHelmChanged = errors.New("was changed with Helm")
+
+// confirm returns ErrHelmChanged if Helm has changed the release since it was read. Records that were deleted since do
+// not count.
+func (r *HelmRelease) confirm(ctx context.Context, clnt client.Reader) error {
+	found, err := listHelm(ctx, clnt, r.Namespace, r.Name)
+	if err != nil {
+		return fmt.Errorf("reading Helm's records of release %s: %w", r, err)
+	}
+	for _, each := range found {
+		if !slices.Contains(r.records, each) {
+			return fmt.Errorf("release %s %w in the meantime: %s", r, ErrHelmChanged, each)
+		}
+	}
+	return nil
+}
+
+// Retire deletes the records that were found, that of the installed revision last, so that Helm does not know the
+// release any more. It deletes nothing if Helm has changed the release before; if Helm changes it at the same time, it
+// may have deleted some, and the error is ErrHelmChanged. If it fails, the release can be read and retired again.
+func (r *HelmRelease) Retire(ctx context.Context, clnt client.Client) error {
+	if err := r.confirm(ctx, clnt); err != nil {
+		return err
+	}
+	at := slices.IndexFunc(r.records, func(record helmRecord) bool { return record.number == r.Deployed.Number })
+	records := append(slices.Delete(slices.Clone(r.records), at, at+1), r.records[at])
+	for _, record := range records {
+		object := &metav1.PartialObjectMetadata{}
+		object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(record.kind))
+		object.SetNamespace(r.Namespace)
+		object.SetName(record.name)
+		err := clnt.Delete(ctx, object, client.Preconditions{UID: &record.uid, ResourceVersion: &record.version})
+		if apierrors.IsConflict(err) {
+			return fmt.Errorf("release %s %w in the meantime: %s", r, ErrHelmChanged, record)
+		}
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting Helm's record in %s %s/%s: %w", record.kind, r.Namespace, record.name, err)
+		}
+	}
+	return nil
 }

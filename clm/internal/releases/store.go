@@ -4,19 +4,24 @@
 package releases
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -190,4 +195,225 @@ func readInventories(ctx context.Context, store *chunks.Store, release *Release)
 		return damaged
 	}
 	return nil
+}
+
+// AddRevision records a further revision, which becomes the current one, and sets the state of the release to
+// StateApplying. A release that is not recorded yet, or only by the ancestor, is recorded with it. What is left empty in
+// the revision is filled in: number, time; its state and numbers of objects always are. If there is an error, the
+// release is as before. The error is ErrFull if the index has no room for the revision, and ErrOutdated if another
+// client has changed or created the record.
+func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revision, content Content) error {
+	changed := release.Clone()
+	changed.State, revision.State, revision.CanceledBy, revision.Failure = StateApplying, RevisionApplying, "", ""
+	raw, err := encodeContent(content)
+	if err != nil {
+		return fmt.Errorf("recording a revision of release %s: encoding it: %w", changed, err)
+	}
+	parts, size, err := chunks.Divide(raw)
+	if err != nil {
+		return fmt.Errorf("recording a revision of release %s: %w", changed, err)
+	}
+	if changed.stored.uid == "" {
+		inventory, outside := changed.Inventory, changed.Outside()
+		// The index is written before the first chunk, so that the release can be found even if the process dies then.
+		// It replaces the record of the ancestor; if there is none, nothing was done yet.
+		if !changed.Ancestor {
+			changed.Inventory = nil
+			// If there was such a release before, of which the record was removed by force, its chunks are left to the
+			// next operation.
+			changed.stored.chunks, changed.stored.swept = chunks.Handles{}, true
+		}
+		// What is recorded next decides whether it has the finalizer.
+		changed.stored.anchored = outside || content.deletionHooks() > 0
+		err := s.commit(ctx, changed, nil)
+		changed.stored.anchored = false
+		if err != nil {
+			return err
+		}
+		changed.Inventory = inventory
+	}
+	if current := changed.Current(); current != nil {
+		current.State = current.State.succeeded()
+		revision.Number = max(revision.Number, current.Number+1)
+	}
+	revision.Number = max(revision.Number, 1)
+	revision.Objects, revision.DeletionHooks, revision.KeepsFields = len(content.Manifest), content.deletionHooks(), content.keepsFields()
+	if revision.Created.IsZero() {
+		revision.Created = s.now()
+	}
+	changed.Revisions = append(changed.Revisions, revision)
+	if err := s.commit(ctx, changed, &addition{parts: parts, bytes: int64(size)}); err != nil {
+		return err
+	}
+	*release = *changed
+	return nil
+}
+
+// Save records the release as it is; nothing is written if it is recorded so already. Contents of revisions that it
+// does not have any more are removed. If there is an error, nothing in the release has changed.
+//
+// While a release is being deleted, what is recorded may be an earlier inventory, which has more items.
+func (s *Store) Save(ctx context.Context, release *Release) error {
+	if !release.stored.exists() {
+		return fmt.Errorf("recording release %s: it was not read", release)
+	}
+	return s.commit(ctx, release, nil)
+}
+
+// Restore records a release whose record was lost, with its inventory and without revisions. The error is ErrOutdated
+// if there is a record after all.
+func (s *Store) Restore(ctx context.Context, release *Release) error {
+	if release.stored.exists() || len(release.Revisions) > 0 {
+		return fmt.Errorf("restoring the record of release %s: it must neither be recorded nor have revisions", release)
+	}
+	return s.commit(ctx, release, nil)
+}
+
+func (s *Store) now() time.Time {
+	// More is not recorded.
+	return s.options.Clock.Now().UTC().Truncate(time.Microsecond)
+}
+
+// addition is the content of a new revision.
+type addition struct {
+	// parts are the contents of its chunks, usually one.
+	parts [][]byte
+	// bytes is how many bytes they take, compressed.
+	bytes int64
+}
+
+// commit brings the record to what the release says. If the current revision is new, its content is added.
+func (s *Store) commit(ctx context.Context, release *Release, added *addition) error {
+	if err := ValidateName(release.Name); err != nil {
+		return err
+	}
+	known := &release.stored
+	if known.incomplete {
+		return fmt.Errorf("recording release %s: it was read without its inventory, which would be lost", release)
+	}
+	store := s.chunks(release.Namespace, release.Name)
+	next, contents, err := s.options.draft(store, release, added)
+	if err != nil {
+		return fmt.Errorf("recording release %s: %w", release, err)
+	}
+	needed := decideHold(next, release.Outside(), known.held())
+	needed.index = needed.index || known.anchored
+	if raw, err := next.encode(); err == nil && bytes.Equal(raw, known.raw) && (!needed.index || known.held() || known.deleting) {
+		return nil
+	}
+	store = store.Holding(func(name string) bool { return needed.chunks[name] })
+	w := &writing{Store: s, chunks: store, known: known, namespace: release.Namespace, name: release.Name, next: next, contents: contents, hold: needed}
+	if err := w.run(ctx); err != nil {
+		return fmt.Errorf("recording release %s: %w", release, withRemedy(err))
+	}
+	release.Ancestor = false
+	release.Created, release.Updated, release.Message = known.index.Created, known.index.Updated, known.index.Message
+	release.Since = cmp.Or(known.index.Since, known.index.Updated)
+	return nil
+}
+
+// withRemedy adds what helps to an error of a webhook that does not respond. The webhook may belong to the release
+// itself.
+func withRemedy(err error) error {
+	if strings.Contains(err.Error(), "failed calling webhook") {
+		return fmt.Errorf("%w; the record is a Secret: make the webhook respond, or delete its ValidatingWebhookConfiguration or MutatingWebhookConfiguration, and run "+
+			"the same command again", err)
+	}
+	return err
+}
+
+// draft returns the next index, with the time of the present one, and the contents of all chunks that it may need.
+func (o *Options) draft(store *chunks.Store, release *Release, added *addition) (index, [][]byte, error) {
+	next, known := indexOf(release), &release.stored
+	next.TakenOver = known.ancestor
+	var contents [][]byte
+	if added != nil {
+		contents = slices.Clone(added.parts)
+		current := &next.Revisions[len(next.Revisions)-1]
+		current.Chunks, current.Bytes = nil, added.bytes
+		for _, part := range added.parts {
+			current.Chunks = append(current.Chunks, store.Name(part))
+		}
+	}
+	for _, part := range []struct {
+		items  []*reconciler.InventoryItem
+		before *chunks.List
+		next   **chunks.List
+	}{
+		{release.Inventory, known.index.Inventory, &next.Inventory},
+		{release.HookInventory, known.index.HookInventory, &next.HookInventory},
+		{release.TestInventory, known.index.TestInventory, &next.TestInventory},
+	} {
+		list, more, err := o.encodeInventory(store, part.items, part.before, known.chunks)
+		if err != nil {
+			return index{}, nil, err
+		}
+		if release.State == StateDeleting && len(more) > 0 && part.next == &next.Inventory && part.before != nil && list.Items <= part.before.Items {
+			// That more is recorded than there is does no harm, and in a namespace that is being deleted no chunk can
+			// be created.
+			list, more = part.before, nil
+		}
+		*part.next = list
+		contents = append(contents, more...)
+	}
+	return next, contents, nil
+}
+
+// Remove removes the record of a release, the index last. It refuses while the release has dependents, deletion hooks
+// or tests, which would be lost. Removing a record that does not exist is not an error. It also works in a namespace
+// that is being deleted.
+func (s *Store) Remove(ctx context.Context, release *Release) error {
+	if !release.stored.exists() {
+		return nil
+	}
+	if count := len(release.Inventory) + len(release.HookInventory) + len(release.TestInventory); count > 0 {
+		return fmt.Errorf("removing the record of release %s: it still has %d objects", release, count)
+	}
+	// So that none of the chunks is referred to when it goes.
+	emptied := release.Clone()
+	emptied.State, emptied.Revisions = StateDeleting, nil
+	err := s.commit(ctx, emptied, nil)
+	if err != nil {
+		return err
+	}
+	*release = *emptied
+	if err := s.remove(ctx, release); err != nil {
+		return fmt.Errorf("removing the record of release %s: %w", release, err)
+	}
+	release.stored = stored{}
+	return nil
+}
+
+// remove removes what is left of a record that refers to nothing.
+func (s *Store) remove(ctx context.Context, release *Release) error {
+	store, known := s.chunks(release.Namespace, release.Name), &release.stored
+	if !known.swept {
+		left, err := store.List(ctx)
+		if err != nil {
+			return err
+		}
+		complete, err := store.Remove(ctx, left)
+		if err != nil {
+			return err
+		}
+		if !complete {
+			return errors.New("other clients have set finalizers on further Secrets with parts of it, or keep changing them")
+		}
+	}
+	// After the chunks: in a namespace that is being deleted, an index without finalizer would be deleted at once, and
+	// the chunks would be lost.
+	w := &writing{Store: s, chunks: store, known: known, namespace: release.Namespace, name: release.Name}
+	var err error
+	if known.held() {
+		err = w.patch(ctx, map[string]any{"metadata": map[string]any{"finalizers": known.foreign()}})
+	}
+	if err == nil {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: release.Namespace, Name: prefix + release.Name}}
+		uid := apitypes.UID(known.uid)
+		err = s.options.Client.Delete(ctx, secret, client.Preconditions{UID: &uid, ResourceVersion: &known.resourceVersion})
+	}
+	if apiserver.IsOutdated(err) {
+		return ErrOutdated
+	}
+	return client.IgnoreNotFound(err)
 }

@@ -4,7 +4,10 @@
 package views
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -17,6 +20,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // Following says which release to follow, and has the functions that are called. They are not called concurrently.
@@ -206,4 +210,190 @@ func (f *follower) await(ctx context.Context, woken <-chan struct{}, over <-chan
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// Goal is what to wait for.
+type Goal string
+
+const (
+	// GoalReady is reached when the release exists, was applied successfully, and all its dependents are ready.
+	GoalReady Goal = "ready"
+	// GoalDeleted is reached when the release does not exist.
+	GoalDeleted Goal = "deleted"
+)
+
+// Wait waits for what other processes do with a release, which need not exist; zero as the timeout means no limit. The
+// error is a NotReadyError after the timeout, and an InterruptedError if the context has ended.
+func Wait(ctx context.Context, c *runner.Connection, namespace, name string, goal Goal, timeout time.Duration) error {
+	full := namespace + "/" + name
+	w := &waiting{goal: goal, name: full, printer: c.Printer(), state: display.Progress{Operation: "wait", Release: full}}
+	ctx, stop := runner.Limited(ctx, timeout)
+	defer stop()
+	err := Follow(ctx, c, Following{Namespace: namespace, Name: name, Reasons: MainReasons, Show: w.show, Trouble: w.trouble})
+	switch {
+	case errors.Is(err, runner.ErrTimeout):
+		err = &releases.NotReadyError{Timeout: timeout, Waits: w.waits}
+	case err != nil && ctx.Err() != nil:
+		err = &releases.InterruptedError{Waits: w.waits}
+	}
+	w.finish(err)
+	return err
+}
+
+// waiting shows the release as operations are shown.
+type waiting struct {
+	goal    Goal
+	name    string
+	printer display.Printer
+	state   display.Progress
+	waits   []reconciler.Notice
+	// abandoned means that the operation is incomplete, and no process works on it.
+	abandoned bool
+}
+
+func (w *waiting) trouble(err error) {
+	troubled := w.state
+	troubled.Message = err.Error()
+	w.printer.Update(troubled)
+}
+
+// show reports whether the goal is reached.
+func (w *waiting) show(snapshot *Snapshot) bool {
+	reached := snapshot.Ready()
+	if w.goal == GoalDeleted {
+		reached = snapshot.Release == nil
+	}
+	w.take(snapshot)
+	w.printer.Update(w.state)
+	return reached
+}
+
+func (w *waiting) take(snapshot *Snapshot) {
+	now, before := time.Now(), map[display.Object]display.Dependent{}
+	for _, d := range w.state.Objects {
+		before[d.Object] = d
+	}
+	w.waits, w.abandoned = nil, snapshot.Abandoned() && !snapshot.Complete()
+	w.state.Phase, w.state.Revision, w.state.Objects = w.situation(snapshot), 0, nil
+	if snapshot.Release != nil && snapshot.Release.Current() != nil && w.goal == GoalReady {
+		w.state.Revision = snapshot.Release.Current().Number
+	}
+	for _, node := range snapshot.Dependents {
+		d := w.dependent(node)
+		d.Since = now
+		if was, known := before[d.Object]; known && was.Phase == d.Phase && was.Status == d.Status {
+			d.Since = was.Since
+		}
+		w.state.Objects = append(w.state.Objects, d)
+		if d.Message != "" {
+			w.waits = append(w.waits, reconciler.Notice{Object: node.Item, Message: d.Message})
+		}
+	}
+}
+
+// dependent returns a dependent as an operation would show it: with a message only if it is not ready or not gone, and
+// with the phase that fits the state.
+func (w *waiting) dependent(node *display.Node) display.Dependent {
+	d := node.Dependent
+	d.Object, d.Message = display.ObjectOf(node.Item), ""
+	switch {
+	case w.goal == GoalDeleted:
+		return leavingDependent(d, node)
+	case d.State == display.StateReady:
+		d.Phase = reconciler.PhaseReady
+	case d.State.IsDone():
+		d.Phase = reconciler.PhaseCompleted
+	case d.State.IsProblem():
+		d.Message = cmp.Or(node.Message, node.Status.String())
+		if reason := live.Reason(node); reason != "" {
+			d.Message += "; " + reason
+		}
+	default:
+		d.Phase = reconciler.PhaseScheduledForApplication
+		if w.abandoned {
+			d.Message = toDo(node)
+		}
+	}
+	d.State = display.StateInOperation(d, d.State == display.StateFailed)
+	return d
+}
+
+// toDo says what is left to be done about a dependent.
+func toDo(node *display.Node) string {
+	if node.Phase == reconciler.PhaseScheduledForApplication {
+		return "it is still to be applied"
+	}
+	return "it is still to be deleted"
+}
+
+// leavingDependent returns a dependent as a deletion would show it.
+func leavingDependent(d display.Dependent, node *display.Node) display.Dependent {
+	d.Phase = reconciler.PhaseScheduledForDeletion
+	switch {
+	case d.State == display.StateStays:
+		d.Verb = reconciler.VerbOrphaned
+	case d.State == display.StateCompleted:
+		d.Phase = reconciler.PhaseCompleted
+	case node.Missing:
+		d.Verb = reconciler.VerbDeleted
+	case d.State == display.StateUnready:
+		d.Phase, d.Message = reconciler.PhaseDeleting, node.Message
+	}
+	d.State = display.StateInOperation(d, false)
+	return d
+}
+
+// situation says what the command waits for.
+func (w *waiting) situation(snapshot *Snapshot) string {
+	release := snapshot.Release
+	switch {
+	case release == nil && w.goal == GoalDeleted:
+		return ""
+	case release == nil:
+		return "waiting until the release exists"
+	case release.State == releases.StateReady && w.goal == GoalReady:
+		if snapshot.Ready() {
+			return ""
+		}
+		return "waiting until all dependents are ready again"
+	}
+	if snapshot.Complete() && w.goal == GoalReady {
+		if snapshot.Ready() {
+			return ""
+		}
+		return "waiting until all dependents are ready"
+	}
+	text := fmt.Sprintf("waiting until the release is %s; it is %s", w.goal, release.State)
+	switch {
+	case w.abandoned:
+		text += ", and no process is working on it; to continue: " + releases.Continuation(release)
+	case w.goal == GoalReady && snapshot.Acknowledgment() != "":
+		text += ", but all objects have become ready since; " + snapshot.Acknowledgment()
+	case snapshot.Holder != nil:
+		text += ", and " + snapshot.Holder.Name + " is working on it"
+	}
+	return text
+}
+
+func (w *waiting) finish(err error) {
+	release, done := "release "+w.name, map[Goal]string{GoalReady: ", is ready", GoalDeleted: " does not exist"}[w.goal]
+	if w.state.Revision != 0 {
+		release += fmt.Sprintf(", revision %d", w.state.Revision)
+	}
+	outcome := display.Outcome{Done: err == nil, Summary: release + done}
+	if err != nil {
+		outcome.Summary = fmt.Sprintf("release %s is not %s: %s", w.name, w.goal, releases.Summary(err))
+		switch {
+		case w.state.Phase == "":
+			outcome.Summary = fmt.Sprintf("whether release %s is %s is not known: %s", w.name, w.goal, releases.Summary(err))
+			w.state.Phase = "reading the release"
+			w.printer.Update(w.state)
+		case w.abandoned:
+			outcome.Next = "No process is working on the release, so waiting longer will not help."
+		case len(w.waits) > 0 && w.goal == GoalReady:
+			namespace, name, _ := strings.Cut(w.name, "/")
+			outcome.Next = fmt.Sprintf("To see why: clm status %s -n %s", name, namespace)
+		}
+	}
+	w.printer.Finish(outcome)
 }

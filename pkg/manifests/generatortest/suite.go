@@ -4,13 +4,34 @@
 package generatortest
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
+	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/rights"
+	"github.com/component-operator/runtime/pkg/component"
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -129,4 +150,346 @@ func (c Case) withDefaults() Case {
 		c.Revision = 1
 	}
 	return c
+}
+
+// header is the first line of each golden file; other files in the folder do not have it.
+const header = "# Golden file: go test -generatortest.update writes it.\n"
+
+// render returns the text of a golden file.
+func render(objects []*unstructured.Unstructured) string {
+	text := strings.Builder{}
+	text.WriteString(header)
+	for _, object := range objects {
+		document, err := yaml.Marshal(object.Object)
+		if err != nil {
+			// Normalised objects can be encoded, so this is for the eyes of a developer.
+			document = []byte(err.Error() + "\n")
+		}
+		text.WriteString("---\n")
+		text.Write(document)
+	}
+	return text.String()
+}
+
+func (s Suite) path(caseName string) string {
+	return filepath.Join(s.Folder, caseName+".yaml")
+}
+
+// compare compares the text with the golden file, or writes it.
+func (s Suite) compare(caseName string, text string, update bool) []string {
+	path := s.path(caseName)
+	if update {
+		if err := write(path, text); err != nil {
+			return []string{fmt.Sprintf("writing the golden file: %s", err)}
+		}
+		return nil
+	}
+	golden, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []string{fmt.Sprintf("there is no golden file %s; -generatortest.update writes it", path)}
+	}
+	if err != nil {
+		return []string{fmt.Sprintf("reading the golden file: %s", err)}
+	}
+	// A checkout on another operating system may have changed the ends of lines.
+	if diff := diffLines(strings.ReplaceAll(string(golden), "\r\n", "\n"), text); diff != "" {
+		return []string{fmt.Sprintf("the objects differ from %s (-golden +got); if this is intended, -generatortest.update writes it:\n%s", path, diff)}
+	}
+	return nil
+}
+
+func write(path string, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(text), 0o644)
+}
+
+// diffLines is empty if both are the same.
+func diffLines(want, got string) string {
+	return gocmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n"))
+}
+
+// strays finds, or removes, golden files that belong to none of the cases.
+func (s Suite) strays(cases []Case, update bool) []string {
+	var known []string
+	for _, c := range cases {
+		if c.Err == "" {
+			known = append(known, s.path(c.Name))
+		}
+	}
+	paths, err := filepath.Glob(filepath.Join(s.Folder, "*.yaml"))
+	if err != nil {
+		return []string{fmt.Sprintf("listing golden files: %s", err)}
+	}
+	var problems []string
+	for _, path := range paths {
+		if slices.Contains(known, path) {
+			continue
+		}
+		content, err := os.ReadFile(path)
+		if err == nil && update && bytes.HasPrefix(content, []byte(header)) {
+			err = os.Remove(path)
+		} else if err == nil {
+			err = errors.New("there is no case for it")
+		}
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("golden file %s: %s", path, err))
+		}
+	}
+	return problems
+}
+
+// hidden is what golden files have instead of a random value.
+const hidden = "(random)"
+
+// hideRandom replaces values that differ between both results of a generator, in both. It leaves identities as they
+// are: the name of a dependent must not be random. Keys of maps and the lengths of lists must be the same, too.
+func hideRandom(first, second []*unstructured.Unstructured) {
+	for i := range min(len(first), len(second)) {
+		a, b := first[i], second[i]
+		if a.GroupVersionKind() == b.GroupVersionKind() && a.GetNamespace() == b.GetNamespace() && a.GetName() == b.GetName() {
+			hideIn(a.Object, b.Object)
+		}
+	}
+}
+
+// hideIn replaces values below both, which are maps or lists. Others are left alone.
+func hideIn(a, b any) {
+	switch a := a.(type) {
+	case map[string]any:
+		other, _ := b.(map[string]any)
+		for key, value := range a {
+			if found, exists := other[key]; exists && isRandom(value, found) {
+				a[key], other[key] = hidden, hidden
+			} else if exists {
+				hideIn(value, found)
+			}
+		}
+	case []any:
+		other, _ := b.([]any)
+		for i := range min(len(a), len(other)) {
+			if isRandom(a[i], other[i]) {
+				a[i], other[i] = hidden, hidden
+			} else {
+				hideIn(a[i], other[i])
+			}
+		}
+	}
+}
+
+// isRandom reports whether two values are single ones, and differ.
+func isRandom(a, b any) bool {
+	return isSingle(a) && isSingle(b) && a != b
+}
+
+func isSingle(value any) bool {
+	switch value.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return true
+}
+
+// examine generates a case twice, and returns all problems.
+func (s Suite) examine(ctx context.Context, c Case, update bool) []string {
+	scheme, err := s.scheme()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var before map[string]any
+	var objects []client.Object
+	if err = c.load(ctx, scheme); err == nil {
+		before = c.Parameters.ToUnstructured()
+		objects, err = s.generate(ctx, c, scheme)
+	}
+	switch {
+	case c.Err != "" && (err == nil || !strings.Contains(err.Error(), c.Err)):
+		return []string{fmt.Sprintf("got error %v, want one with %q", err, c.Err)}
+	case c.Err != "":
+		return nil
+	case err != nil:
+		return []string{fmt.Sprintf("generating: %s", err)}
+	}
+	normalised, problems := normalise(objects, scheme)
+	if len(problems) > 0 {
+		return problems
+	}
+	problems = s.check(normalised, c.Namespace)
+	text, failure := s.textOf(ctx, c, scheme, normalised)
+	if failure != "" {
+		problems = append(problems, failure)
+	}
+	if diff := gocmp.Diff(before, c.Parameters.ToUnstructured()); diff != "" {
+		problems = append(problems, "generating changed the parameters (-before +after):\n"+diff)
+	}
+	return append(problems, s.compare(c.Name, text, update)...)
+}
+
+// textOf returns the text of the golden file of a case, and what is wrong if the case does not yield it a second time.
+func (s Suite) textOf(ctx context.Context, c Case, scheme *runtime.Scheme, first []*unstructured.Unstructured) (text, failure string) {
+	objects, err := s.generate(ctx, c, scheme)
+	second, problems := normalise(objects, scheme)
+	if c.Random {
+		hideRandom(first, second)
+	}
+	text, again := render(first), render(second)
+	switch {
+	case err != nil:
+		return text, fmt.Sprintf("generating a second time: %s", err)
+	case len(problems) > 0:
+		return text, "generating a second time: " + strings.Join(problems, "; ")
+	}
+	if diff := diffLines(text, again); diff != "" {
+		return text, "generating twice does not yield the same (-first +second):\n" + diff
+	}
+	return text, ""
+}
+
+// scheme returns the types of Kubernetes and those that the generator contributes.
+func (s Suite) scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("adding the types of Kubernetes: %w", err)
+	}
+	if builder, ok := s.Generator.(types.SchemeBuilder); ok {
+		if err := builder.AddToScheme(scheme); err != nil {
+			return nil, fmt.Errorf("adding the types of the generator: %w", err)
+		}
+	}
+	return scheme, nil
+}
+
+// generate calls the generator as a reconciler does.
+func (s Suite) generate(ctx context.Context, c Case, scheme *runtime.Scheme) ([]client.Object, error) {
+	clnt, err := rights.NewOfflineClient(rights.OfflineOptions{
+		KubernetesVersion: c.KubernetesVersion, APIVersions: c.APIVersions, Scheme: scheme, Objects: c.Objects,
+	})
+	if err != nil {
+		return nil, err
+	}
+	ctx = generator.NewContext(ctx, generator.Surroundings{
+		ReconcilerName:     s.ReconcilerName,
+		LocalClient:        clnt,
+		Client:             clnt,
+		Component:          c.Component,
+		ComponentName:      c.ComponentName,
+		ComponentNamespace: c.Namespace,
+		ComponentDigest:    strings.Repeat("0", 64),
+		ComponentRevision:  c.Revision,
+		Installed:          c.Installed,
+	})
+	objects, err := s.Generator.Generate(ctx, c.Namespace, c.ComponentName, c.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	return objects, clients.Normalize(objects)
+}
+
+// load loads the references of the spec.
+func (c Case) load(ctx context.Context, scheme *runtime.Scheme) error {
+	var objects []client.Object
+	for i, reference := range c.References {
+		object, ok := reference.DeepCopyObject().(client.Object)
+		if !ok {
+			return fmt.Errorf("reference %d: %T has no copy", i+1, reference)
+		}
+		if object.GetNamespace() == "" {
+			object.SetNamespace(c.Namespace)
+		}
+		if secret, ok := object.(*corev1.Secret); ok {
+			takeStringData(secret)
+		}
+		objects = append(objects, object)
+	}
+	reader, err := rights.NewOfflineClient(rights.OfflineOptions{Scheme: scheme, Objects: objects})
+	if err != nil {
+		return err
+	}
+	return component.LoadReferences(ctx, reader, c.Namespace, c.Parameters)
+}
+
+// takeStringData does what the API server does when it stores a Secret.
+func takeStringData(secret *corev1.Secret) {
+	if secret.Data == nil {
+		secret.Data = map[string][]byte{}
+	}
+	for key, value := range secret.StringData {
+		secret.Data[key] = []byte(value)
+	}
+	secret.StringData = nil
+}
+
+// normalise returns the objects, sorted, without Go types and without fields that only the server sets; and the
+// problems of objects that it had to leave out.
+func normalise(objects []client.Object, scheme *runtime.Scheme) ([]*unstructured.Unstructured, []string) {
+	var normalised []*unstructured.Unstructured
+	var problems []string
+	for i, object := range objects {
+		u, err := toUnstructured(object, scheme)
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("object %d: %s", i+1, err))
+			continue
+		}
+		normalised = append(normalised, u)
+	}
+	slices.SortStableFunc(normalised, func(a, b *unstructured.Unstructured) int {
+		return cmp.Or(
+			cmp.Compare(a.GetKind(), b.GetKind()), cmp.Compare(a.GetAPIVersion(), b.GetAPIVersion()),
+			cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	return normalised, problems
+}
+
+func toUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured.Unstructured, error) {
+	u, err := clients.ToUnstructured(object, scheme)
+	if err != nil {
+		return nil, err
+	}
+	u = u.DeepCopy()
+	unstructured.RemoveNestedField(u.Object, "status")
+	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
+	return u, nil
+}
+
+// check returns the problems of the objects that are wrong in any case.
+func (s Suite) check(objects []*unstructured.Unstructured, namespace string) []string {
+	var problems []string
+	seen := map[string]bool{}
+	for _, u := range objects {
+		kind := u.GroupVersionKind().GroupKind()
+		text := types.ObjectText(kind, u.GetNamespace(), u.GetName())
+		if kind.Kind == "" || u.GetAPIVersion() == "" || u.GetName() == "" {
+			problems = append(problems, fmt.Sprintf("%s: apiVersion, kind and metadata.name are required, got %q, %q and %q", text, u.GetAPIVersion(), kind.Kind, u.GetName()))
+		}
+		// An object may be a dependent, and a deletion hook of each kind: these are applied at different times.
+		hook := u.GetAnnotations()[s.ReconcilerName+"/"+types.AnnotationKeySuffixDeletionHook]
+		key := kind.String() + " " + cmp.Or(u.GetNamespace(), namespace) + " " + u.GetName() + " " + hook
+		if seen[key] {
+			problems = append(problems, fmt.Sprintf("%s: defined more than once", text))
+		}
+		seen[key] = true
+		for _, problem := range s.checkAnnotations(u) {
+			problems = append(problems, text+": "+problem)
+		}
+	}
+	return problems
+}
+
+func (s Suite) checkAnnotations(u *unstructured.Unstructured) []string {
+	values, _, err := unstructured.NestedStringMap(u.Object, "metadata", "annotations")
+	if err != nil {
+		return []string{fmt.Sprintf("metadata.annotations: all values must be strings: %s", err)}
+	}
+	var problems []string
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		suffix, ours := strings.CutPrefix(key, s.ReconcilerName+"/")
+		if !ours {
+			continue
+		}
+		if err := annotations.Check(suffix, values[key]); err != nil {
+			problems = append(problems, fmt.Sprintf("annotation %s: %s", key, err))
+		}
+	}
+	return problems
 }

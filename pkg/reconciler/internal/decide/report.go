@@ -5,6 +5,7 @@ package decide
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,8 +13,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
 
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/status"
@@ -241,4 +245,260 @@ func Index(items []*inventory.Item) map[types.ObjectID]*inventory.Item {
 		byKey[types.IDOf(item)] = item
 	}
 	return byKey
+}
+
+// Deletion says how a dependent is deleted.
+type Deletion struct {
+	Orphan bool           // orphan it instead
+	Verb   inventory.Verb // the action to report when it is gone
+	Wave   int            // the wave to report
+	Why    string         // the reason to report
+	// Prune is what happens to a redundant object; empty if the object is deleted for another reason.
+	Prune inventory.PrunePolicy
+}
+
+// Ending is what to do about an object that should be gone.
+type Ending int
+
+const (
+	Gone            Ending = iota // drop its item: it is gone, or not ours (any more)
+	AwaitEnd                      // wait: it is being deleted
+	RequestDeletion               // request its deletion
+	Orphan                        // orphan it
+	Forget                        // drop its item: the object is wanted under another type
+	Stay                          // leave it alone, and keep its item
+	AwaitApproval                 // wait: it must not be deleted before a user has approved that
+	RefuseEnd                     // fail: it must not be deleted, and its item must not be dropped
+)
+
+// notOurs is why a recorded object is neither deleted nor orphaned.
+const notOurs = "is recorded as a dependent, but has neither the owner label nor fields of the field manager of its owner, and is left alone"
+
+// recordsStay is why a recorded object that itself records dependents is neither deleted nor orphaned.
+const recordsStay = "is part of a record of dependents, and is left alone"
+
+const (
+	keptText       = "is kept because of its prune policy"
+	unapprovedText = "is kept until its deletion is approved, because of its prune policy"
+)
+
+// Delete decides what to do about an object that should be gone. It is a pure function.
+func Delete(item *inventory.Item, s Situation, d Deletion) (Ending, string) {
+	switch {
+	case !s.Exists:
+		return Gone, ""
+	case s.WantedAs != "":
+		return Forget, "is the same object as " + s.WantedAs + ", which is kept"
+	}
+	if why, foreign := s.foreign(item); foreign {
+		return s.leave(item, d, why)
+	}
+	switch {
+	case d.Orphan && s.wasOrphaned(item):
+		return Gone, ""
+	case s.Seen.Deleting:
+		return AwaitEnd, s.deletionText()
+	case d.Orphan:
+		return Orphan, ""
+	case d.keeps(item):
+		return Stay, keptText
+	case item.UID != "" && s.Seen.UID != item.UID && item.Phase != inventory.PhaseScheduledForDeletion && item.Phase != inventory.PhaseScheduledForCompletion:
+		return RefuseEnd, "was recreated by another client while it was being deleted, and has the label of this owner; remove the label to keep the object, or delete it"
+	case d.needsApproval(item):
+		return AwaitApproval, unapprovedText
+	default:
+		return RequestDeletion, ""
+	}
+}
+
+// keeps reports whether a redundant object stays. A deletion that has begun is completed.
+func (d Deletion) keeps(item *inventory.Item) bool {
+	return d.Prune == inventory.PrunePolicyKeep && item.Phase != inventory.PhaseDeleting
+}
+
+// needsApproval reports whether a redundant object is kept until its deletion is approved.
+func (d Deletion) needsApproval(item *inventory.Item) bool {
+	return d.Prune == inventory.PrunePolicyConfirm && item.Phase == inventory.PhaseScheduledForDeletion && !item.DeletionApproved
+}
+
+// foreign reports whether a recorded object is neither deleted nor orphaned because it is not ours, and why.
+func (s Situation) foreign(item *inventory.Item) (why string, foreign bool) {
+	switch {
+	case s.isOthers(item):
+		if item.Holder != "" && manifest.OwnerLabel(item.Holder) == s.Seen.Owner {
+			return "", true // it was handed over, as intended
+		}
+		return s.adopter(), true
+	case s.Seen.Record != "":
+		return recordsStay, true
+	case s.Seen.Owner == "" && !s.unlabelled(item):
+		// The record is no proof: a user who may write it could have any object deleted.
+		return notOurs, true
+	default:
+		return "", false
+	}
+}
+
+// leave decides about an object that is not ours.
+func (s Situation) leave(item *inventory.Item, d Deletion, why string) (Ending, string) {
+	operator := s.sameOwner(item)
+	if operator == "" || d.Orphan {
+		return Gone, why
+	}
+	if d.keeps(item) {
+		return Stay, keptText
+	}
+	return RefuseEnd, markedByText(operator)
+}
+
+// sameOwner returns the name of another operator whose marks the recorded object has in place of ours, for the same
+// owner, such as this operator under another name; empty if there is none.
+func (s Situation) sameOwner(item *inventory.Item) (operator string) {
+	if item.UID == "" || s.Seen.UID != item.UID || s.Seen.Owner != "" || s.Rival.owner == "" || manifest.OwnerLabel(s.Rival.owner) != s.Owner {
+		return ""
+	}
+	return s.Rival.operator
+}
+
+func markedByText(operator string) string {
+	return texts.Truncate(fmt.Sprintf("is recorded as a dependent, but has the owner label or annotation of operator %s; "+
+		"to keep the object, remove both its label and its annotation %s", operator, operator+"/"+types.AnnotationKeySuffixOwnerId), 2*maxRivalText)
+}
+
+// deletionText says that an object is being deleted, and what its deletion waits for.
+func (s Situation) deletionText() string {
+	const plain = "being deleted"
+	if s.Seen.Message == "" || s.Seen.Message == plain {
+		return plain
+	}
+	return plain + ": " + s.Seen.Message
+}
+
+// isOthers reports whether the observed object is not the recorded one, or not ours any more.
+func (s Situation) isOthers(item *inventory.Item) bool {
+	if s.Seen.Owner != "" {
+		// If another owner has adopted it, it stays.
+		return s.Seen.Owner != s.Owner
+	}
+	// Others have created another object with this name, or have removed our marks from one whose UID is not recorded.
+	return s.Seen.UID != item.UID
+}
+
+// adopter says that an object stays because it has the label of another owner; empty if it has none.
+func (s Situation) adopter() string {
+	switch {
+	case s.Seen.Owner == "":
+		return ""
+	case s.Whose == "" || manifest.OwnerLabel(s.Whose) != s.Seen.Owner:
+		return "belongs to another owner, and is left alone"
+	default:
+		return "belongs to " + cmp.Or(s.Named, s.Whose) + ", and is left alone"
+	}
+}
+
+// wasOrphaned reports whether an earlier pass has removed our marks from an object, and ended before it could record
+// that. The object may belong to others by now.
+func (s Situation) wasOrphaned(item *inventory.Item) bool {
+	// An object that defines types may still have our finalizer.
+	return s.Proven && s.Seen.Owner == "" && s.Whose == "" && !prepare.DefinesTypes(item.GroupVersionKind().GroupKind())
+}
+
+// maxDeletionRetries is how often the API server is made to retry. By then, the interval is about that at which it
+// retries by itself, and the failure does not go away.
+const maxDeletionRetries = 8
+
+// FailedDeletion counts the failures of the API server to delete one object, and spaces out the retries that it is made
+// to do.
+type FailedDeletion struct {
+	uid      apitypes.UID
+	failures int
+	next     time.Time // when the next failure counts
+}
+
+// Next reports whether the API server is to be made to retry now, and how long to wait before Next is called again;
+// zero if that is not needed. The first failure is only noted, because the API server usually retries at once. The
+// intervals begin with a second, and double.
+func (f *FailedDeletion) Next(uid apitypes.UID, now time.Time) (retry bool, wait time.Duration) {
+	if f.uid != uid {
+		*f = FailedDeletion{uid: uid}
+	}
+	if f.failures > maxDeletionRetries {
+		return false, 0
+	}
+	if wait = f.next.Sub(now); wait > 0 {
+		return false, wait
+	}
+	f.failures++
+	if f.failures > maxDeletionRetries {
+		return true, 0
+	}
+	wait = time.Second << (f.failures - 1)
+	f.next = now.Add(wait)
+	return f.failures > 1, wait
+}
+
+const (
+	// homeStays is why a namespace is orphaned instead of deleted.
+	homeStays = "is orphaned instead of deleted, because its owner needs its contents"
+	// definitionStays is why a definition of a type is orphaned instead of deleted.
+	definitionStays = "is orphaned instead of deleted, because it defines the type of its owner"
+)
+
+// Owner is an owner as decisions need it.
+type Owner struct {
+	// ID identifies the owner; Label is the value of its owner label.
+	ID, Label string
+	// Namespace is the namespace of namespaced objects that do not name one.
+	Namespace string
+	// Home are the namespaces that hold what the owner itself needs.
+	Home []string
+	// Self is the owner's own object; nil if it is in another cluster.
+	Self types.ObjectKey
+	// AdditionalManagedTypes are those that the owner names.
+	AdditionalManagedTypes []inventory.TypeInfo
+}
+
+// isHome reports whether deleting the object of an item would delete the owner: the object is a namespace that holds
+// what the owner needs, or defines the owner's type.
+func (o Owner) isHome(item *inventory.Item) bool { return o.WhyOrphaned(item) != "" }
+
+// WhyOrphaned says why an object is orphaned instead of deleted because the owner needs it; empty if the owner does
+// not.
+func (o Owner) WhyOrphaned(item *inventory.Item) string {
+	kind := item.GroupVersionKind().GroupKind()
+	switch {
+	case prepare.IsNamespace(kind) && slices.Contains(o.Home, item.Name):
+		return homeStays
+	case o.Self != nil && prepare.DefinesTypes(kind) && slices.ContainsFunc(item.ManagedTypes, func(managed inventory.TypeVersionInfo) bool {
+		return prepare.Matches(managed, o.Self.GetObjectKind().GroupVersionKind())
+	}):
+		return definitionStays
+	default:
+		return ""
+	}
+}
+
+// ProtectHome sets the delete policy Orphan on the namespaces that the owner needs, and on the definition of its type,
+// whatever their annotations say. It changes the items.
+func (o Owner) ProtectHome(items []*inventory.Item) {
+	for _, item := range items {
+		item.DeletePolicy = o.DeletePolicy(item, item.DeletePolicy)
+	}
+}
+
+// DeletePolicy returns the effective delete policy of an item with the given declared policy.
+func (o Owner) DeletePolicy(item *inventory.Item, declared inventory.DeletePolicy) inventory.DeletePolicy {
+	if o.isHome(item) {
+		return inventory.DeletePolicyOrphan
+	}
+	return declared
+}
+
+// Ending decides what to do about an object that should be gone. Objects that the owner needs are gone only after the
+// owner; so it does not wait until they are.
+func (o Owner) Ending(item *inventory.Item, s Situation, d Deletion) (Ending, string) {
+	if o.isHome(item) {
+		s.Seen.Deleting = false
+	}
+	return Delete(item, s, d)
 }
