@@ -80,7 +80,7 @@ clean: ## Remove what was built in this folder.
 # from ever touching the cluster that a developer's KUBECONFIG points to.
 .PHONY: test
 test: clm ## Run all tests in a sandbox (PACKAGES=./pkg/x/... TESTFLAGS=-run=Name to choose).
-	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" exec go test -race -shuffle=on -p 2 -timeout 30m $(TESTFLAGS) $(PACKAGES)'
+	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" TEST_CLM="$(CURDIR)/bin/clm" exec go test -race -shuffle=on -p 2 -timeout 30m $(TESTFLAGS) $(PACKAGES)'
 	$(if $(filter ./...,$(PACKAGES)),$(MAKE) --no-print-directory parity sops)
 
 # Two of the variants are part of make test.
