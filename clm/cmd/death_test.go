@@ -72,7 +72,7 @@ func (m *mortal) runTo(p *place, code, k int, args ...string) bool {
 	m.killed.Store(false)
 	command := p.through(m.proxy).command(args...)
 	if program := os.Getenv("TEST_CLM"); program != "" {
-		// It starts several times as fast as this program, which has the race detector.
+		// It has no race detector, unlike this program, so it starts faster.
 		command.Path = program
 	}
 	var said bytes.Buffer
@@ -139,7 +139,7 @@ func TestDeath(t *testing.T) {
 }
 
 // killAtEach has several players kill clm at one request after the other, each in rounds of its own, until nobody is
-// killed in a round. It fails if there were fewer deaths than requests at least.
+// killed in a round. The test fails if there were fewer deaths than the least number.
 func killAtEach(t *testing.T, untold bool, players int, least int64, player func(m *mortal) (round func(k int) (killed bool))) {
 	t.Helper()
 	var next, deaths atomic.Int64

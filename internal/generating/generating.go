@@ -86,7 +86,7 @@ func TrackClusterReads(ctx context.Context) (context.Context, *ClusterReads) {
 	return context.WithValue(ctx, clusterReadsKey{}, reads), reads
 }
 
-// Any tells whether anything has been recorded so far.
+// Any reports whether anything has been recorded so far.
 func (r *ClusterReads) Any() bool {
 	return r.reason.Load() != nil
 }
@@ -199,7 +199,7 @@ const (
 	discoveryLifetime = 5 * time.Minute
 	// brokenDiscoveryLifetime applies while a part of the API is broken, which is expected to be repaired.
 	brokenDiscoveryLifetime = time.Minute
-	// discoveryRetention is the time after which a connection that is no longer used is forgotten.
+	// discoveryRetention is how long an unused connection is remembered.
 	discoveryRetention = 15 * time.Minute
 )
 

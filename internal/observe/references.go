@@ -316,7 +316,7 @@ func (w *ReferenceWatcher) notify(owners []apitypes.NamespacedName) {
 	}
 }
 
-// isNewer tells whether the version differs from the known one and is not known to be older.
+// isNewer reports whether the version differs from the known one and is not known to be older.
 func isNewer(version string, known string) bool {
 	return version != known && !apiserver.Older(version, known)
 }
