@@ -92,7 +92,7 @@ func builtAssets(ctx context.Context, progress io.Writer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = lock.Close() }()
+	defer unlock(lock)
 	if holdsAll(dir) {
 		return dir, nil
 	}

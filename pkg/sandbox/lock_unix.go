@@ -38,6 +38,13 @@ func lockFile(path string) (*os.File, error) {
 	}
 }
 
+// unlock releases the lock and closes the file. Closing alone releases it only when no process that this one is just
+// starting has a copy of the descriptor.
+func unlock(file *os.File) {
+	_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
+	_ = file.Close()
+}
+
 func isAt(file *os.File, path string) bool {
 	opened, err := file.Stat()
 	if err != nil {

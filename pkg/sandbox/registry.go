@@ -65,7 +65,7 @@ func Register(kubeconfig string) (*Registration, error) {
 func (r *Registration) Release() {
 	// In this order: while the file is locked, no other process can have replaced it.
 	_ = os.Remove(r.path)
-	_ = r.file.Close()
+	unlock(r.file)
 }
 
 // Registered returns all kubeconfig paths that processes of this user have registered and not released. Some of these

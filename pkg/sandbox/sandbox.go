@@ -233,7 +233,7 @@ func (s *Sandbox) Stop(ctx context.Context) error {
 		errs = append(errs, os.RemoveAll(s.layout.run))
 	}
 	if s.lock != nil {
-		_ = s.lock.Close()
+		unlock(s.lock)
 	}
 	return errors.Join(errs...)
 }

@@ -21,4 +21,6 @@ func lockFile(string) (*os.File, error) {
 	return nil, fmt.Errorf("sandboxes on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
+func unlock(*os.File) {}
+
 func ownGroup() *syscall.SysProcAttr { return nil }
