@@ -38,7 +38,7 @@ func argoDirectory(prefix string, fails bool) string {
 		job(prefix+"report", hook, "PostSync", policy, "HookSucceeded", wave, "1") + job(prefix+"alert", hook, "SyncFail")
 }
 
-// TestDeathDuringArgoHooks kills clm at each request of an apply with hooks of Argo CD, and of one that fails, and has
+// TestDeathDuringArgoHooks kills clm at each write of an apply with hooks of Argo CD, and of one that fails, and has
 // another process go on. No hook runs twice, and none is left out. Only a Job that Kubernetes deletes as soon as it has
 // ended may run again: nobody can know how it ended if clm has died at that moment.
 func TestDeathDuringArgoHooks(t *testing.T) {
@@ -50,7 +50,7 @@ func TestDeathDuringArgoHooks(t *testing.T) {
 	// Job that has failed runs again.
 	failed := func(name string) bool { return p.state(name) == "Failed" }
 	var inFailure atomic.Int64
-	killAtEach(t, true, 8, 20, func(m *mortal) func(int) bool {
+	killAtEach(t, 8, 16, func(m *mortal) func(int) bool {
 		return func(k int) (killed bool) {
 			name, before := fmt.Sprintf("r%d", k), 0
 			ran := func() []string {
@@ -92,7 +92,7 @@ func TestDeathDuringArgoHooks(t *testing.T) {
 						want = append(slices.Clip(want), "main")
 					}
 					diff := cmp.Diff(want, ran())
-					return diff == "", fmt.Sprintf("killed at request %d: hooks ran (-want +got):\n%s", k, diff)
+					return diff == "", fmt.Sprintf("killed at write %d: hooks ran (-want +got):\n%s", k, diff)
 				})
 				before = len(jobs(name + "-"))
 			}
@@ -101,7 +101,7 @@ func TestDeathDuringArgoHooks(t *testing.T) {
 		}
 	})
 	if inFailure.Load() < 20 {
-		t.Errorf("killed at %d requests of applies that fail only", inFailure.Load())
+		t.Errorf("killed at %d writes of applies that fail only", inFailure.Load())
 	}
 	p.expectNothing()
 }

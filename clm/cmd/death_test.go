@@ -18,34 +18,29 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// mortal is a process of clm that is killed at one of its requests.
+// mortal is a process of clm that is killed at one of its writes, before it learns how the server has answered. Deaths
+// at other requests, or after the answer, would leave the same: only writes change something.
 type mortal struct {
-	proxy *proxy
-	left  atomic.Int64
-	// untold means that it is killed before it learns how the server has answered the request; else it is right after
-	// that.
-	untold bool
+	proxy  *proxy
+	left   atomic.Int64
 	killed atomic.Bool
 
 	mu      sync.Mutex
 	process *os.Process
 }
 
-func newMortal(t *testing.T, untold bool) *mortal {
+func newMortal(t *testing.T) *mortal {
 	t.Helper()
-	m := &mortal{untold: untold}
+	m := &mortal{}
 	m.proxy = newProxy(t, func(x *proxy) {
-		x.after = func(request testenv.Request) bool { return !m.untold && !request.IsWatch() || !m.strike() }
-		x.end = func(request testenv.Request) {
-			if !m.untold && !request.IsWatch() {
-				m.strike()
-			}
+		x.after = func(request testenv.Request) bool {
+			return !request.IsWrite() || request.Query.Has("dryRun") || !m.strike()
 		}
 	})
 	return m
 }
 
-// strike counts a request, and reports whether the process was killed for it.
+// strike counts a write, and reports whether the process was killed for it.
 func (m *mortal) strike() bool {
 	if m.left.Add(-1) != 0 {
 		return false
@@ -59,7 +54,7 @@ func (m *mortal) strike() bool {
 	return true
 }
 
-// run runs clm as a process that is killed at its k-th request, and reports whether it was.
+// run runs clm as a process that is killed at its k-th write, and reports whether it was.
 func (m *mortal) run(p *place, k int, args ...string) bool {
 	p.Helper()
 	return m.runTo(p, 0, k, args...)
@@ -107,45 +102,40 @@ func (p *place) expireLock(release string) {
 	}
 }
 
-// TestDeath kills clm at each request of an apply and of a deletion: the next one has to finish, and nothing may be
-// left over.
+// TestDeath kills clm at each write of an apply and of a deletion: the next one has to finish, and nothing may be left
+// over.
 func TestDeath(t *testing.T) {
 	t.Parallel()
-	for name, untold := range map[string]bool{"Told": false, "Untold": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var next, applies, deletions atomic.Int64
-			var group sync.WaitGroup
-			for range 3 {
-				w := &worker{place: newPlace(t), mortal: newMortal(t, untold)}
-				group.Go(func() {
-					for more := true; more && !t.Failed(); {
-						k := next.Add(1)
-						applied, deleted := w.round(int(k))
-						more = applied || deleted
-						count(&applies, applied)
-						count(&deletions, deleted)
-					}
-				})
-			}
-			group.Wait()
-			t.Logf("killed at %d requests of an apply and %d of a deletion", applies.Load(), deletions.Load())
-			// One for each object, at least.
-			if applies.Load() < objectsOfTheCity || deletions.Load() < objectsOfTheCity {
-				t.Errorf("killed at %d requests of an apply and %d of a deletion only", applies.Load(), deletions.Load())
+	var next, applies, deletions atomic.Int64
+	var group sync.WaitGroup
+	for range 3 {
+		w := &worker{place: newPlace(t), mortal: newMortal(t)}
+		group.Go(func() {
+			for more := true; more && !t.Failed(); {
+				k := next.Add(1)
+				applied, deleted := w.round(int(k))
+				more = applied || deleted
+				count(&applies, applied)
+				count(&deletions, deleted)
 			}
 		})
 	}
+	group.Wait()
+	t.Logf("killed at %d writes of an apply and %d of a deletion", applies.Load(), deletions.Load())
+	// One for each object, at least.
+	if applies.Load() < objectsOfTheCity || deletions.Load() < objectsOfTheCity {
+		t.Errorf("killed at %d writes of an apply and %d of a deletion only", applies.Load(), deletions.Load())
+	}
 }
 
-// killAtEach has several players kill clm at one request after the other, each in rounds of its own, until nobody is
+// killAtEach has several players kill clm at one write after the other, each in rounds of its own, until no process is
 // killed in a round. The test fails if there were fewer deaths than the least number.
-func killAtEach(t *testing.T, untold bool, players int, least int64, player func(m *mortal) (round func(k int) (killed bool))) {
+func killAtEach(t *testing.T, players int, least int64, player func(m *mortal) (round func(k int) (killed bool))) {
 	t.Helper()
 	var next, deaths atomic.Int64
 	var group sync.WaitGroup
 	for range players {
-		round := player(newMortal(t, untold))
+		round := player(newMortal(t))
 		group.Go(func() {
 			for killed := true; killed && !t.Failed(); {
 				killed = round(int(next.Add(1)))
@@ -154,9 +144,9 @@ func killAtEach(t *testing.T, untold bool, players int, least int64, player func
 		})
 	}
 	group.Wait()
-	t.Logf("killed at %d requests", deaths.Load())
+	t.Logf("killed at %d writes", deaths.Load())
 	if deaths.Load() < least {
-		t.Errorf("killed at %d requests only", deaths.Load())
+		t.Errorf("killed at %d writes only", deaths.Load())
 	}
 }
 
@@ -173,7 +163,7 @@ type worker struct {
 	mortal *mortal
 }
 
-// round reports whether an apply and a deletion have been killed at their k-th request.
+// round reports whether an apply and a deletion have been killed at their k-th write.
 func (w *worker) round(k int) (applied, deleted bool) {
 	w.Helper()
 	c := newCity(w.place, fmt.Sprintf("n%d", k))
@@ -181,7 +171,7 @@ func (w *worker) round(k int) (applied, deleted bool) {
 	// Then there is nothing left to do for the second one.
 	idle := c.ready()
 	if got := w.clm("apply", c.release, c.file); got.code != 0 {
-		w.Errorf("the apply after one that was killed at request %d: exit code %d\n%s", k, got.code, got.stderr)
+		w.Errorf("the apply after one that was killed at write %d: exit code %d\n%s", k, got.code, got.stderr)
 	}
 	c.expectApplied()
 	if !idle {
@@ -190,14 +180,14 @@ func (w *worker) round(k int) (applied, deleted bool) {
 	deleted = w.mortal.run(w.place, k, "delete", c.release)
 	gone := !c.recorded()
 	if got := w.clm("delete", c.release); got.code != 0 && !gone {
-		w.Errorf("the deletion after one that was killed at request %d: exit code %d\n%s", k, got.code, got.stderr)
+		w.Errorf("the deletion after one that was killed at write %d: exit code %d\n%s", k, got.code, got.stderr)
 	}
 	c.expectDeleted()
 	if !gone || !deleted {
 		c.expectUnlocked()
 	}
 	if w.Failed() {
-		w.Logf("killed at request %d", k)
+		w.Logf("killed at write %d", k)
 	}
 	return applied, deleted
 }

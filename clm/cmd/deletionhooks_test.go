@@ -172,13 +172,13 @@ func TestDeletionHooksThatAreLost(t *testing.T) {
 	p.expectNothing()
 }
 
-// TestDeathDuringDeletionHooks kills clm at each request of a deletion with hooks, and has another process go on. No
+// TestDeathDuringDeletionHooks kills clm at each write of a deletion with hooks, and has another process go on. No
 // hook runs twice, none is left out.
 func TestDeathDuringDeletionHooks(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	jobs := p.jobsThatAppear()
-	killAtEach(t, true, 4, 25, func(m *mortal) func(int) bool {
+	killAtEach(t, 4, 9, func(m *mortal) func(int) bool {
 		return func(k int) (killed bool) {
 			name := fmt.Sprintf("r%d", k)
 			// One of the hooks takes the place of a dependent.
@@ -186,11 +186,11 @@ func TestDeathDuringDeletionHooks(t *testing.T) {
 				job(name+"-both", "deletion-hook", "pre-delete")+job(name+"-z", "deletion-hook", "post-delete")))
 			killed = m.run(p, k, "delete", name)
 			if got := p.clm("delete", name); got.code != 0 && !strings.Contains(got.stderr, "not found") {
-				p.Errorf("killed at request %d: exit code %d\n%s", k, got.code, got.stderr)
+				p.Errorf("killed at write %d: exit code %d\n%s", k, got.code, got.stderr)
 			}
 			testenv.Eventually(p, func() (bool, string) {
 				diff := cmp.Diff([]string{name + "-both", name + "-both", name + "-z"}, jobs(name+"-"))
-				return diff == "", fmt.Sprintf("killed at request %d: hooks ran (-want +got):\n%s", k, diff)
+				return diff == "", fmt.Sprintf("killed at write %d: hooks ran (-want +got):\n%s", k, diff)
 			})
 			return killed
 		}

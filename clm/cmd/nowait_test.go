@@ -44,13 +44,13 @@ func TestWaitAfterNoWait(t *testing.T) {
 }
 
 // TestJobsThatRemoveThemselves has Kubernetes delete Jobs as soon as they have ended, one of them a hook, of releases
-// that are applied without waiting, by processes that are killed at each of their requests. Once such a release was
+// that are applied without waiting, by processes that are killed at each of their writes. Once such a release was
 // applied, its Jobs are neither missing nor drift, and do not run again.
 func TestJobsThatRemoveThemselves(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	jobs := p.jobsThatAppear()
-	killAtEach(t, true, 8, 15, func(m *mortal) func(int) bool {
+	killAtEach(t, 8, 6, func(m *mortal) func(int) bool {
 		return func(k int) (killed bool) {
 			name := fmt.Sprintf("r%d", k)
 			source := p.file(name+".yaml", configMap(name, "1")+
@@ -59,18 +59,18 @@ func TestJobsThatRemoveThemselves(t *testing.T) {
 			p.succeeds("apply", name, source, "--no-wait")
 			testenv.Eventually(p, func() (bool, string) {
 				got := p.clm("status", name)
-				return got.code == 0 && len(p.jobs(name+"-")) == 0, fmt.Sprintf("killed at request %d: %s", k, got.stdout)
+				return got.code == 0 && len(p.jobs(name+"-")) == 0, fmt.Sprintf("killed at write %d: %s", k, got.stdout)
 			})
 			ran := jobs(name + "-")
 			if !slices.Contains(ran, name+"-plain") || !slices.Contains(ran, name+"-hook") || !killed && len(ran) != 2 {
-				p.Errorf("killed at request %d: Jobs ran: %v", k, ran)
+				p.Errorf("killed at write %d: Jobs ran: %v", k, ran)
 			}
 			p.expect(p.clm("plan", name, source, "--exit-code"), 0, "nothing to do")
 			p.expect(p.clm("drift", name, "--exit-code"), 0, "has not drifted")
 			p.succeeds("wait", name)
 			p.succeeds("apply", name, source)
 			if diff := cmp.Diff(ran, jobs(name+"-")); diff != "" {
-				p.Errorf("killed at request %d: Jobs ran again (-want +got):\n%s", k, diff)
+				p.Errorf("killed at write %d: Jobs ran again (-want +got):\n%s", k, diff)
 			}
 			p.succeeds("delete", name)
 			return killed

@@ -23,10 +23,8 @@ type proxy struct {
 	requests   *requests.Recorder
 	reverse    *httputil.ReverseProxy
 	// before is called when a request has arrived, after when the server has answered and the client does not know of
-	// it, and end when the client has the whole response. A false result keeps the request from the server, or the
-	// response from the client. Each may be nil.
+	// it. A false result keeps the request from the server, or the response from the client. Each may be nil.
 	before, after func(request testenv.Request) bool
-	end           func(request testenv.Request)
 }
 
 // newProxy returns a proxy with the hooks that the function sets, which may be nil. Its clients may do everything.
@@ -81,9 +79,6 @@ func (x *proxy) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	x.reverse.ServeHTTP(w, request)
-	if x.end != nil {
-		x.end(asked)
-	}
 }
 
 // through returns the same place as it is seen through the proxy.

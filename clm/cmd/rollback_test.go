@@ -172,36 +172,31 @@ func TestRevertKeepsWhatWasHandedOver(t *testing.T) {
 	p.must("delete", "shop")
 }
 
-// TestDeathBeforeARevert kills the first attempt to apply a revision at each of its requests: whatever it came to adopt
+// TestDeathBeforeARevert kills the first attempt to apply a revision at each of its writes: whatever it came to adopt
 // is not deleted when a later attempt is reverted, and what it came to create is.
 func TestDeathBeforeARevert(t *testing.T) {
 	t.Parallel()
-	for name, untold := range map[string]bool{"Told": false, "Untold": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := newPlace(t)
-			m := newMortal(t, untold)
-			for k := 1; !t.Failed(); k++ {
-				name := func(text string) string { return fmt.Sprintf("%s%d", text, k) }
-				release := name("r")
-				p.must("apply", release, p.file("good.yaml", configMap(name("ours"), "1")))
-				p.theirs(name("theirs"))
-				next := configMap(name("ours"), "2") + configMap(name("new"), "2") + configMap(name("theirs"), "2")
-				if !m.run(p, k, "apply", release, p.file("next.yaml", next)) || len(p.descriptions(release)) == 2 && p.state(release) == "Ready" {
-					// Then it is the last revision that was ready.
-					break
-				}
-				bad := p.file("bad.yaml", next+strings.Replace(deployment(release, "", ""), "matchLabels: {app: ", "matchLabels: {app: not-", 1))
-				p.expect(p.clm("apply", release, bad, "--revert-on-failure"), 1, "rejected by the API server", "is ready")
-				p.expectNobodys("it was there before", name("theirs"))
-				if owners := p.owner(name("ours")) + " " + p.owner(name("new")); owners != release+" none" {
-					t.Errorf("unexpected owners: %s", owners)
-				}
-				if t.Failed() {
-					t.Logf("killed at request %d", k)
-				}
-				p.must("delete", release)
-			}
-		})
+	p := newPlace(t)
+	m := newMortal(t)
+	for k := 1; !t.Failed(); k++ {
+		name := func(text string) string { return fmt.Sprintf("%s%d", text, k) }
+		release := name("r")
+		p.must("apply", release, p.file("good.yaml", configMap(name("ours"), "1")))
+		p.theirs(name("theirs"))
+		next := configMap(name("ours"), "2") + configMap(name("new"), "2") + configMap(name("theirs"), "2")
+		if !m.run(p, k, "apply", release, p.file("next.yaml", next)) || len(p.descriptions(release)) == 2 && p.state(release) == "Ready" {
+			// Then it is the last revision that was ready.
+			break
+		}
+		bad := p.file("bad.yaml", next+strings.Replace(deployment(release, "", ""), "matchLabels: {app: ", "matchLabels: {app: not-", 1))
+		p.expect(p.clm("apply", release, bad, "--revert-on-failure"), 1, "rejected by the API server", "is ready")
+		p.expectNobodys("it was there before", name("theirs"))
+		if owners := p.owner(name("ours")) + " " + p.owner(name("new")); owners != release+" none" {
+			t.Errorf("unexpected owners: %s", owners)
+		}
+		if t.Failed() {
+			t.Logf("killed at write %d", k)
+		}
+		p.must("delete", release)
 	}
 }

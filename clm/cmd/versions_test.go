@@ -109,7 +109,7 @@ func TestVersions(t *testing.T) {
 	p.expectValues(map[string]string{})
 }
 
-// TestDeathBetweenVersions kills clm at each request of an apply that makes a new version, takes replicas from an
+// TestDeathBetweenVersions kills clm at each write of an apply that makes a new version, takes replicas from an
 // autoscaler, since the manifest changes them, and leaves the image to kubectl: the next apply has the same result as
 // one that nobody has killed.
 func TestDeathBetweenVersions(t *testing.T) {
@@ -124,18 +124,18 @@ func TestDeathBetweenVersions(t *testing.T) {
 		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web"},
 		"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": "theirs"}}}}},
 	})
-	m, killed := newMortal(t, true), 0
+	m, killed := newMortal(t), 0
 	for k := 1; !t.Failed(); k++ {
 		p.scale(3)
 		wasKilled := m.run(p, k, "apply", "web", file(k), "--conflicts=keep")
 		p.must("apply", "web", file(k), "--conflicts=keep")
-		p.expectVersions(fmt.Sprint("killed at request ", k), fmt.Sprintf("%03d", k), fmt.Sprintf("%03d", k-1), fmt.Sprintf("%03d", k))
+		p.expectVersions(fmt.Sprint("killed at write ", k), fmt.Sprintf("%03d", k), fmt.Sprintf("%03d", k-1), fmt.Sprintf("%03d", k))
 		object := &appsv1.Deployment{}
 		if err := p.client.Get(t.Context(), client.ObjectKey{Namespace: p.namespace, Name: "web"}, object); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := *object.Spec.Replicas, int32(1+k%2); got != want || object.Spec.Template.Spec.Containers[0].Image != "theirs" {
-			t.Errorf("killed at request %d: want the %d replicas of the manifest and the image of kubectl, got %d and %v", k, want, got, object.Spec.Template.Spec.Containers[0])
+			t.Errorf("killed at write %d: want the %d replicas of the manifest and the image of kubectl, got %d and %v", k, want, got, object.Spec.Template.Spec.Containers[0])
 		}
 		if !wasKilled {
 			break
@@ -144,7 +144,7 @@ func TestDeathBetweenVersions(t *testing.T) {
 	}
 	// The lock, the revision, the inventory, two objects, and the deletion of one.
 	if killed < 6 {
-		t.Errorf("killed at %d requests only", killed)
+		t.Errorf("killed at %d writes only", killed)
 	}
 	p.must("delete", "web")
 }
