@@ -100,7 +100,7 @@ func TestDeathDuringArgoHooks(t *testing.T) {
 			return killed
 		}
 	})
-	if inFailure.Load() < 20 {
+	if inFailure.Load() < 14 {
 		t.Errorf("killed at %d writes of applies that fail only", inFailure.Load())
 	}
 	p.expectNothing()

@@ -23,9 +23,9 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-const objectsOfTheCity = 30
+const objectsOfTheCity = 12
 
-// city is a release of 30 objects in three waves, of which one defines the type of another one, and two have no
+// city is a release of 12 objects in three waves, of which one defines the type of another one, and two have no
 // namespace.
 type city struct {
 	*place
