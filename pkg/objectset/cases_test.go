@@ -184,7 +184,7 @@ func TestManyProblems(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.start()
-	set := r.largeSet(3000)
+	set := r.largeSet(300)
 	for i := range set.Spec.Phases {
 		for j := range set.Spec.Phases[i].Objects {
 			raw := &set.Spec.Phases[i].Objects[j].Object.Raw
