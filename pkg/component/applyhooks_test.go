@@ -9,8 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/sandbox"
@@ -29,12 +30,22 @@ func TestDeathWithApplyHooks(t *testing.T) {
 	for _, count := range newHookedLife(t).lead(math.MaxInt) {
 		writes = max(writes, count)
 	}
-	// These mostly wait for Jobs, so there may be more of them at a time than there are processors.
-	var lives sync.WaitGroup
+	forEachWrite(t, writes, func(t *testing.T, survived int) { newHookedLife(t).lead(survived) })
+}
+
+// forEachWrite runs a test for each number of writes that a process survives. Such tests mostly wait for Jobs, so there
+// may be more of them at a time than there are processors.
+func forEachWrite(t *testing.T, writes int, test func(t *testing.T, survived int)) {
+	t.Helper()
+	var lives errgroup.Group
+	lives.SetLimit(8)
 	for survived := range writes {
-		lives.Go(func() { t.Run(strconv.Itoa(survived), func(t *testing.T) { newHookedLife(t).lead(survived) }) })
+		lives.Go(func() error {
+			t.Run(strconv.Itoa(survived), func(t *testing.T) { test(t, survived) })
+			return nil
+		})
 	}
-	lives.Wait()
+	_ = lives.Wait()
 }
 
 // hookedLife is the life of a component with hooks: it becomes ready, fails, and is repaired.

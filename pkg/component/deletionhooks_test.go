@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -264,12 +263,7 @@ func TestADefinitionThatDropsDeletionHooks(t *testing.T) {
 func TestDeathDuringDeletionHooks(t *testing.T) {
 	t.Parallel()
 	writes := deleteAndDie(t, math.MaxInt)
-	// These mostly wait for Jobs, so there may be more of them at a time than there are processors.
-	var lives sync.WaitGroup
-	for survived := range writes {
-		lives.Go(func() { t.Run(strconv.Itoa(survived), func(t *testing.T) { deleteAndDie(t, survived) }) })
-	}
-	lives.Wait()
+	forEachWrite(t, writes, func(t *testing.T, survived int) { deleteAndDie(t, survived) })
 }
 
 // deleteAndDie has an operator die after so many writes of a deletion, and another one finish it. It returns how many
