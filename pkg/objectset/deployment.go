@@ -70,10 +70,11 @@ func setupDeployments(mgr ctrl.Manager, name string, kind deploymentKind, option
 		stale: &attempts{counts: map[apitypes.NamespacedName]int{}},
 	}
 	// Writes of the status change none of these. The garbage collector removes its finalizer when it has orphaned the sets.
-	finalizers := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
+	orphaned := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return controllerutil.ContainsFinalizer(e.ObjectOld, metav1.FinalizerOrphanDependents) &&
+			!controllerutil.ContainsFinalizer(e.ObjectNew, metav1.FinalizerOrphanDependents)
 	}}
-	changed := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, finalizers)
+	changed := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, orphaned)
 	return ctrl.NewControllerManagedBy(mgr).Named(name).
 		For(kind.newDeployment(), builder.WithPredicates(changed)).
 		Watches(kind.newSet(), handler.EnqueueRequestsFromMapFunc(kind.deploymentOf)).
