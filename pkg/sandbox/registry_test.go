@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"testing"
 )
 
@@ -72,24 +71,4 @@ func TestEndOfACrashedOne(t *testing.T) {
 	if output, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(innocent.Process.Pid)).Output(); err != nil || output[0] == 'Z' {
 		t.Errorf("an innocent process was hit (%v)", err)
 	}
-}
-
-// A process that is just being started has copies of all descriptors.
-func TestUnlockDespiteCopies(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lock")
-	file, err := lockFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	duplicate, err := syscall.Dup(int(file.Fd()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = syscall.Close(duplicate) }()
-	unlock(file)
-	again, err := lockFile(path)
-	if err != nil {
-		t.Fatalf("an unlocked file cannot be locked again: %v", err)
-	}
-	unlock(again)
 }
