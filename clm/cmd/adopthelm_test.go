@@ -191,7 +191,7 @@ func (w *helmAdopter) round(k int) bool {
 func TestDeathInAnAdoptionFromHelm(t *testing.T) {
 	t.Parallel()
 	// One revision, two objects in two writes each, and three records of Helm, at least.
-	killAtEach(t, 2, 8, func(m *mortal) func(int) bool {
+	killAtEach(t, 2, 10, func(m *mortal) func(int) bool {
 		return (&helmAdopter{place: newPlace(t), mortal: m}).round
 	})
 }

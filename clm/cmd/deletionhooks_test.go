@@ -178,7 +178,7 @@ func TestDeathDuringDeletionHooks(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	jobs := p.jobsThatAppear()
-	killAtEach(t, 4, 9, func(m *mortal) func(int) bool {
+	killAtEach(t, 4, 15, func(m *mortal) func(int) bool {
 		return func(k int) (killed bool) {
 			name := fmt.Sprintf("r%d", k)
 			// One of the hooks takes the place of a dependent.
