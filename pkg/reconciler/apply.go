@@ -14,6 +14,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/observe"
@@ -133,7 +134,7 @@ func (c *preparation) watch(ctx context.Context) error {
 			watched = append(slices.Clip(watched), t)
 		}
 	}
-	if err := c.call.Needs.Watch(ctx, watched, prepare.Late); err != nil {
+	if err := c.call.Watch(ctx, watched, prepare.Late); err != nil {
 		return err
 	}
 	if err := run.WatchReads(ctx, c.call, watched); err != nil {
@@ -187,7 +188,7 @@ func (r *Reconciler) begin(request ApplyRequest, config execute.Config, choose s
 	}
 	plan.ProtectUnwritten()
 	r.judges.Assign(manifest.OwnerLabel(request.ID), request.Judge)
-	call := r.callWith(request.Owner, plan.Items, config)
+	call := r.call(request.Owner, plan.Items, config)
 	r.judges.AssignObjects(call.Owner.Label, manifests.Judges(append(slices.Clip(wanted), apart...)))
 	call.Ledger.DecisionsUnsaved = plan.NewOrphans
 	call.Ledger.Want(len(set.Objects), wanted, plan.Wanted)
@@ -211,24 +212,19 @@ func (r *Reconciler) begin(request ApplyRequest, config execute.Config, choose s
 }
 
 // call assembles the parts that serve one call for an owner.
-func (r *Reconciler) call(owner Owner, items []*InventoryItem) *run.Call {
-	return r.callWith(owner, items, r.server())
-}
-
-// callWith is call with another configuration of requests, such as that of a dry run.
-func (r *Reconciler) callWith(owner Owner, items []*InventoryItem, config execute.Config) *run.Call {
+func (r *Reconciler) call(owner Owner, items []*InventoryItem, config execute.Config) *run.Call {
 	known := owner.forDecisions()
 	c := &run.Call{
 		Owner: known, Memory: r.memory.For(owner.ID), Report: decide.NewReporter(), Additional: r.additionalTypes(owner),
 		Ledger: run.NewLedger(items, owner.Store, r.options.Clock),
 	}
 	r.judges.Share(known.Label, len(items))
-	c.Needs = run.NewNeeds(c.Ledger, r.cache, r.judges, known.Label)
 	c.Consent = run.NewConsent(c.Ledger, r.cache, owner.Fence, owner.Confirm)
 	c.Server = &execute.Server{Config: config, Label: known.Label, Concurrency: r.options.MaxConcurrency, Permit: c.Consent.Permit}
 	c.Executor = &execute.Executor{
-		Server: c.Server, Owner: known, Report: c.Report, Finalizers: r.finalizers(), Retains: r.options.RetainOutcomes, Reclaimed: r.options.ReclaimedFieldManagers,
-		ReclaimedNames: r.options.ReclaimedFieldManagerNames,
+		Server: c.Server, Owner: known, Report: c.Report, Retains: r.options.RetainOutcomes,
+		Finalizers: annotations.Finalizers{Current: r.options.Finalizer, Former: r.options.FormerFinalizers, Outcome: annotations.OutcomeFinalizer(r.name)},
+		Reclaimed:  r.options.ReclaimedFieldManagers, ReclaimedNames: r.options.ReclaimedFieldManagerNames,
 	}
 	c.Losses = &guard.Losses{
 		Server: c.Server, Owner: known, Configured: r.options.AdditionalManagedTypes, Memory: c.Memory, Items: items, Remaining: c.Ledger.Remaining,
@@ -241,14 +237,10 @@ func (r *Reconciler) callWith(owner Owner, items []*InventoryItem, config execut
 
 // finish returns the result of a call.
 func finish(c *run.Call, done bool) Result {
-	summary := c.Report.End()
-	items := c.Ledger.Remaining()
-	c.Memory.Keep(items)
-	return Result{
-		Inventory: items, Done: done, Wave: summary.Wave, WaveSize: summary.WaveSize,
-		Waits: summary.Waits, Failures: summary.Failures, Unhealthy: summary.Unhealthy, Drift: summary.Drift, Notes: summary.Notes,
-		Errors: summary.Errors, Held: summary.Held, Actions: summary.Actions, RequeueAfter: summary.RequeueAfter,
-	}
+	result := c.Report.End()
+	result.Inventory, result.Done = c.Ledger.Remaining(), done
+	c.Memory.Keep(result.Inventory)
+	return result
 }
 
 // CheckDeletion returns the blockers of a deletion: for each managed type with instances that do not belong to the
@@ -265,7 +257,7 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 	if err := checkManagedTypes(request.AdditionalManagedTypes); err != nil {
 		return nil, err
 	}
-	c := r.call(request.Owner, request.Inventory)
+	c := r.call(request.Owner, request.Inventory, r.server())
 	for _, owner := range request.Departing {
 		c.Losses.Departing = append(c.Losses.Departing, guard.Departing{Label: manifest.OwnerLabel(owner.ID), Items: owner.Inventory})
 	}
@@ -279,7 +271,7 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 		// delete.
 		err = nil
 	}
-	if execute.IsUnknownType(err) {
+	if execute.Is[*execute.UnknownTypeError](err) {
 		return nil, types.NewRetriableError(fmt.Errorf("looking for instances of managed types: %w", err), new(guard.UnknownTypeDelay))
 	}
 	if err != nil {
@@ -402,9 +394,8 @@ func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, choose se
 	if c.waves.Misplaced {
 		c.call.Memory.Retain(nil)
 	}
-	summary := c.call.Report.End()
-	result.Inventory = c.call.Ledger.Remaining()
-	c.call.Memory.Keep(result.Inventory)
+	summary := finish(c.call, false)
+	result.Inventory = summary.Inventory
 	result.Aftermath = Aftermath{Waits: summary.Waits, Failures: summary.Failures}
 	result.Notes, result.Drift = append(result.Notes, summary.Notes...), append(result.Drift, summary.Drift...)
 	result.Actions, result.Errors = append(result.Actions, summary.Actions...), append(result.Errors, summary.Errors...)

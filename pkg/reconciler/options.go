@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/observe"
@@ -241,11 +240,6 @@ func (r *Reconciler) server() execute.Config {
 	}
 }
 
-// finalizers returns those that this operator and its earlier versions put on objects that define types.
-func (r *Reconciler) finalizers() annotations.Finalizers {
-	return annotations.Finalizers{Current: r.options.Finalizer, Former: r.options.FormerFinalizers, Outcome: annotations.OutcomeFinalizer(r.name)}
-}
-
 // Store keeps an inventory.
 type Store interface {
 	// Save persists the inventory. Once it has returned nil, the next call of Apply or Delete must be given this
@@ -378,66 +372,6 @@ type DeleteRequest struct {
 	Unasked bool
 }
 
-// Result says how far a call of Apply or Delete came. It is valid even if the call returned an error.
-type Result struct {
-	// Inventory is the state of all dependents. The caller must persist it, and pass it to the next call.
-	Inventory []*InventoryItem
-	// Done means that all objects are ready or completed and all redundant dependents are gone (Apply), or that all
-	// dependents are gone (Delete).
-	Done bool
-	// Wave is the apply or delete order at which the call stopped; meaningful only if not Done.
-	Wave int
-	// WaveSize is the number of dependents in that wave.
-	WaveSize int
-	// Waits lists the dependents that the call waits for, sorted by object; empty if Done.
-	Waits []Notice
-	// Failures lists dependents that have failed, and do not become ready without intervention.
-	Failures []Notice
-	// Unhealthy lists dependents that do their job in part, or not at all, as far as their judges say so. They may be
-	// ready nevertheless. Dependents that the call has not come to are missing.
-	Unhealthy []Unhealthy
-	// Drift lists dependents that others changed and that were not corrected, either because of DriftPolicyReport, or
-	// because another client keeps changing them and the next correction has to wait.
-	Drift []Notice
-	// Notes lists what the API server changed or warned about while objects were written.
-	Notes []Notice
-	// Errors has a notice for each dependent for which the call has failed. The error of the call has their texts, too.
-	Errors []Notice
-	// Held are dependents that were not deleted without approval; nil if there are none. Then the result is not Done.
-	// Apply holds redundant dependents, and does everything else. Delete does nothing if there are such dependents.
-	Held *HeldDeletions
-	// Aftermath says how far the on-failure hooks are. It does not affect Done.
-	Aftermath Aftermath
-	// Actions lists what was done to dependents.
-	Actions []Action
-	// RequeueAfter is how long to wait before repeating the call if no event arrives; zero if only an event can change
-	// anything.
-	RequeueAfter time.Duration
-}
-
-// Aftermath says how far the on-failure hooks of an owner are. It is empty unless they have been applied.
-type Aftermath struct {
-	// Waits lists the hooks that the call waits for, sorted by object, including those that have failed.
-	Waits []Notice
-	// Failures lists the hooks that have failed.
-	Failures []Notice
-	// Problem says why hooks could not be applied; empty if they could.
-	Problem string
-	// Lasting means that the problem does not go away by itself.
-	Lasting bool
-}
-
-// Goes reports whether hooks are under way that may still become ready.
-func (a Aftermath) Goes() bool {
-	doomed := 0
-	for _, notice := range a.Waits {
-		if notice.Doomed {
-			doomed++
-		}
-	}
-	return len(a.Waits) > len(a.Failures)+doomed
-}
-
 // The types of package inventory, under the engine's own name.
 type (
 	// TypeInfo is a type of objects, or a pattern of types. In a pattern, Group may be "*" (any group) or
@@ -489,6 +423,10 @@ type (
 	Action = inventory.Action
 	// Notice says something about one object.
 	Notice = inventory.Notice
+	// Result says how far a call of Apply or Delete came. It is valid even if the call returned an error.
+	Result = inventory.Result
+	// Aftermath says how far the on-failure hooks of an owner are. It is empty unless they have been applied.
+	Aftermath = inventory.Aftermath
 	// Blocker is an object that does not belong to the owner, and forbids the deletion of its type.
 	Blocker = inventory.Blocker
 	// RefusedError says that objects cannot be accepted. The objects that it names were not written; if the objects
@@ -512,6 +450,8 @@ type (
 	ObjectInfo = inventory.ObjectInfo
 	// Plan is what Apply would do with a request. It can be saved as JSON, without the content of objects.
 	Plan = inventory.Plan
+	// PlanOptions configure Reconciler.Plan. The zero value works.
+	PlanOptions = inventory.PlanOptions
 	// Change is what Apply would do about one object.
 	Change = inventory.Change
 	// FieldChange is a field that others have changed or removed.

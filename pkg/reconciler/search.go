@@ -143,7 +143,7 @@ func (s *search) kind(ctx context.Context, kind schema.GroupVersionKind) error {
 			err = errors.Join(err, s.list(ctx, kind, namespace))
 		}
 	}
-	if apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) || execute.IsUnknownType(err) {
+	if apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) || execute.Is[*execute.UnknownTypeError](err) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.unlisted[inventory.TypeInfo{Group: kind.Group, Kind: kind.Kind}] = true
@@ -184,22 +184,13 @@ func (s *search) take(kind schema.GroupVersionKind, listed client.Object) error 
 	// An annotation that has become invalid counts as missing.
 	parsed, _ := prepare.Parse(s.call.Server.Keys.Prefix, object, prepare.Policies(kind.GroupKind(), s.policies))
 	item := &inventory.Item{
-		TypeVersionInfo:   inventory.TypeVersionInfo(kind),
-		NameInfo:          inventory.NameInfo{Namespace: object.GetNamespace(), Name: object.GetName()},
-		AdoptionPolicy:    parsed.Adoption,
-		ReconcilePolicy:   parsed.Reconcile,
-		UpdatePolicy:      parsed.Update,
-		DeletePolicy:      parsed.Delete,
-		ApplyOrder:        parsed.ApplyOrder,
-		DeleteOrder:       parsed.DeleteOrder,
-		DeletePropagation: parsed.DeletePropagation,
-		PrunePolicy:       parsed.Prune,
-		ManagedTypes:      prepare.ManagedTypesOf(object),
-		Digest:            object.GetAnnotations()[s.call.Server.Keys.Digest],
+		NameInfo: inventory.NameInfo{Namespace: object.GetNamespace(), Name: object.GetName()},
+		Digest:   object.GetAnnotations()[s.call.Server.Keys.Digest],
 		// Without a UID and a baseline, Apply verifies the object and does not recreate it.
 		Phase:         inventory.PhaseReady,
 		LastAppliedAt: new(object.GetCreationTimestamp()),
 	}
+	decide.Describe(&prepare.Object{Effective: parsed, Key: types.IDOf(object), Version: kind.Version, ManagedTypes: prepare.ManagedTypesOf(object)}, item)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.uids[object.GetUID()] {
@@ -350,7 +341,7 @@ func (r *Reconciler) Follow() { r.cache.watches.Follow() }
 // with false when one of the watches ends. It calls changed when one of these objects is added, changed or removed. The
 // functions may be called from several goroutines. The second and later calls have no effect.
 func (r *Reconciler) WatchTypes(watched func(bool), changed func()) {
-	r.cache.watches.WatchTypes(observe.TypeListener{Watched: watched, Changed: changed})
+	r.cache.watches.WatchTypes(watched, changed)
 }
 
 // Kinds returns the kinds that are watched or about to be, sorted.

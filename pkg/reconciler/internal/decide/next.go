@@ -6,6 +6,7 @@ package decide
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/observe"
@@ -218,6 +220,13 @@ func recordedAt(t *prepare.Object, old map[types.ObjectID]int, before []*invento
 
 // planWanted changes the copy of a recorded item to the planned one.
 func planWanted(t *prepare.Object, item *inventory.Item) {
+	Describe(t, item)
+	item.DeletionApproved = false
+	planDigest(t, item)
+}
+
+// Describe records the type and the policies of a desired object.
+func Describe(t *prepare.Object, item *inventory.Item) {
 	item.TypeVersionInfo = inventory.TypeVersionInfo(t.GVK())
 	item.AdoptionPolicy = t.Adoption
 	item.ReconcilePolicy = t.Reconcile
@@ -228,8 +237,6 @@ func planWanted(t *prepare.Object, item *inventory.Item) {
 	item.DeletePropagation = t.DeletePropagation
 	item.ManagedTypes = t.ManagedTypes
 	item.PrunePolicy = t.Prune
-	item.DeletionApproved = false
-	planDigest(t, item)
 }
 
 // Resolve changes the item of a late object whose manifest is complete now. It reports whether the inventory must be
@@ -302,11 +309,16 @@ func IsNewOrphan(recorded, planned *inventory.Item) bool {
 // Memory is the memory of a reconciler, for all owners.
 type Memory struct {
 	mu     sync.Mutex
-	owners map[string]map[types.ObjectID]*ObjectMemory
-	// prepared holds the desired objects of each owner's last call.
-	prepared map[string]*prepare.Set
-	// read holds the objects that owners have read without owning them.
-	read map[string]map[observe.Name]*unstructured.Unstructured
+	owners map[string]*memories
+}
+
+// memories are what is remembered about one owner.
+type memories struct {
+	objects map[types.ObjectID]*ObjectMemory
+	// prepared are the desired objects of the last call; nil if they were not retained.
+	prepared *prepare.Set
+	// read are the objects that the owner has read without owning them.
+	read map[observe.Name]*unstructured.Unstructured
 }
 
 // ObjectMemory is what is remembered about one object. It is used by one goroutine at a time.
@@ -328,11 +340,7 @@ type ObjectMemory struct {
 }
 
 // NewMemory returns an empty memory.
-func NewMemory() *Memory {
-	return &Memory{
-		owners: map[string]map[types.ObjectID]*ObjectMemory{}, prepared: map[string]*prepare.Set{}, read: map[string]map[observe.Name]*unstructured.Unstructured{},
-	}
-}
+func NewMemory() *Memory { return &Memory{owners: map[string]*memories{}} }
 
 // For returns the memory of one owner.
 func (m *Memory) For(owner string) OwnerMemory { return OwnerMemory{all: m, owner: owner} }
@@ -343,68 +351,86 @@ type OwnerMemory struct {
 	owner string
 }
 
+// lock returns what is remembered about the owner. The caller must unlock the mutex afterwards.
+func (o OwnerMemory) lock() *memories {
+	o.all.mu.Lock()
+	m := o.all.owners[o.owner]
+	if m == nil {
+		m = &memories{objects: map[types.ObjectID]*ObjectMemory{}, read: map[observe.Name]*unstructured.Unstructured{}}
+		o.all.owners[o.owner] = m
+	}
+	return m
+}
+
 // Of returns the memory of an object, and creates it if there is none.
 func (o OwnerMemory) Of(key types.ObjectID) *ObjectMemory {
-	m := o.all
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	objects := m.owners[o.owner]
-	if objects == nil {
-		objects = map[types.ObjectID]*ObjectMemory{}
-		m.owners[o.owner] = objects
+	m := o.lock()
+	defer o.all.mu.Unlock()
+	if m.objects[key] == nil {
+		m.objects[key] = &ObjectMemory{}
 	}
-	if objects[key] == nil {
-		objects[key] = &ObjectMemory{}
-	}
-	return objects[key]
+	return m.objects[key]
 }
 
 // Peek returns the memory of an object; nil if there is none.
 func (o OwnerMemory) Peek(key types.ObjectID) *ObjectMemory {
-	o.all.mu.Lock()
+	m := o.lock()
 	defer o.all.mu.Unlock()
-	return o.all.owners[o.owner][key]
+	return m.objects[key]
 }
 
 // Recall returns the desired objects of the last call; nil if they were not retained.
 func (o OwnerMemory) Recall() *prepare.Set {
-	o.all.mu.Lock()
+	m := o.lock()
 	defer o.all.mu.Unlock()
-	return o.all.prepared[o.owner]
+	return m.prepared
 }
 
 // Retain remembers the desired objects of a call for the next one. It forgets the former ones if computed is nil or has
 // no version.
 func (o OwnerMemory) Retain(computed *prepare.Set) {
-	o.all.mu.Lock()
+	m := o.lock()
 	defer o.all.mu.Unlock()
-	if computed == nil || computed.Source.Version == "" {
-		delete(o.all.prepared, o.owner)
-		return
+	m.prepared = nil
+	if computed != nil && computed.Source.Version != "" {
+		m.prepared = computed
 	}
-	o.all.prepared[o.owner] = computed
 }
 
-// Keep forgets all objects of the owner that are not recorded.
+// Recollect returns an object that the owner has read without owning it, if that was the given version of it; else nil.
+func (o OwnerMemory) Recollect(name observe.Name, version string) *unstructured.Unstructured {
+	m := o.lock()
+	defer o.all.mu.Unlock()
+	if object := m.read[name]; object != nil && object.GetResourceVersion() == version {
+		return object
+	}
+	return nil
+}
+
+// Recollects remembers an object that the owner has read without owning it.
+func (o OwnerMemory) Recollects(name observe.Name, object *unstructured.Unstructured) {
+	m := o.lock()
+	defer o.all.mu.Unlock()
+	m.read[name] = object
+}
+
+// Disregard forgets all objects that the owner has read without owning them, except these.
+func (o OwnerMemory) Disregard(except []observe.Name) {
+	m := o.lock()
+	defer o.all.mu.Unlock()
+	kept := sets.New(except...)
+	maps.DeleteFunc(m.read, func(name observe.Name, _ *unstructured.Unstructured) bool { return !kept.Has(name) })
+}
+
+// Keep forgets all objects of the owner that are not recorded; and all about the owner if nothing is recorded.
 func (o OwnerMemory) Keep(recorded []*inventory.Item) {
-	m, owner := o.all, o.owner
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m := o.lock()
+	defer o.all.mu.Unlock()
 	if len(recorded) == 0 {
-		delete(m.prepared, owner)
-		delete(m.read, owner)
-	}
-	if len(m.owners[owner]) == 0 {
-		return
-	}
-	kept := Index(recorded)
-	for key := range m.owners[owner] {
-		if kept[key] == nil {
-			delete(m.owners[owner], key)
-		}
-	}
-	if len(m.owners[owner]) == 0 {
-		delete(m.owners, owner)
+		delete(o.all.owners, o.owner)
+	} else if len(m.objects) > 0 {
+		kept := Index(recorded)
+		maps.DeleteFunc(m.objects, func(key types.ObjectID, _ *ObjectMemory) bool { return kept[key] == nil })
 	}
 }
 

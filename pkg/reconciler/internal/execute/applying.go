@@ -93,7 +93,7 @@ func (x *Executor) Apply(ctx context.Context, t *prepare.Object, item *inventory
 				x.Report.Notes(item, warning)
 			}
 			return object, nil
-		case x.CreateNamespaces && IsNotFound(err) && KindOf(err) == "namespaces":
+		case x.CreateNamespaces && lacksNamespace(err):
 			if created {
 				return nil, fmt.Errorf("namespace %s was deleted right after its creation", t.Key.Namespace)
 			}

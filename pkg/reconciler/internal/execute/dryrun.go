@@ -241,7 +241,7 @@ func (p *Preview) dryRunFailed(change *inventory.Change, t *prepare.Object, d de
 	case errors.Is(err, errRecreation):
 		change.Recreate = true
 		return p.compute(change, t, s)
-	case p.CreatesNamespaces && IsNotFound(err) && KindOf(err) == "namespaces":
+	case p.CreatesNamespaces && lacksNamespace(err):
 		p.missing.Store(t.Key.Namespace, true)
 		return p.compute(change, t, s)
 	case IsNoDryRun(err), p.comesBefore(t, err):
@@ -522,7 +522,6 @@ func lacks(t *prepare.Object, err error, other *prepare.Object) bool {
 	}
 	// If the role of a binding does not exist, the API server reports the name of the role with the resource of the
 	// binding.
-	var status apierrors.APIStatus
-	return IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name == other.Key.Name &&
+	return IsNotFound(err) && detailsOf(err).Name == other.Key.Name &&
 		t.Key.Group == prepare.GroupRBAC && strings.HasSuffix(t.Key.Kind, "RoleBinding") && other.Key.Group == prepare.GroupRBAC && strings.HasSuffix(other.Key.Kind, "Role")
 }

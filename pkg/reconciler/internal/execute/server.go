@@ -257,16 +257,16 @@ func LookUp(ctx context.Context, clnt client.Client, item *inventory.Item) (*uns
 	case err == nil && object.GetNamespace() != item.Namespace:
 		// The client has left out the namespace because the type is cluster-scoped now. This is another object.
 		return nil, ErrOtherScope
-	case err != nil && lacksNamespace(clnt, item, err):
+	case err != nil && isMisplaced(clnt, item, err):
 		return nil, ErrOtherScope
 	default:
 		return object, err
 	}
 }
 
-// lacksNamespace reports whether the client has sent no request because the type is namespaced, and the recorded object
+// isMisplaced reports whether the client has sent no request because the type is namespaced, and the recorded object
 // is not.
-func lacksNamespace(clnt client.Client, item *inventory.Item, err error) bool {
+func isMisplaced(clnt client.Client, item *inventory.Item, err error) bool {
 	var status apierrors.APIStatus
 	if item.Namespace != "" || errors.As(err, &status) || cluster.IsNoMatch(err) {
 		return false

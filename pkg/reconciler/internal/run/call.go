@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
 	"github.com/component-operator/runtime/internal/manifest"
@@ -28,7 +29,6 @@ type Call struct {
 	Owner    decide.Owner
 	Server   *execute.Server
 	Ledger   *Ledger
-	Needs    *Needs
 	Consent  *Consent
 	Memory   decide.OwnerMemory
 	Report   *decide.Reporter
@@ -49,6 +49,7 @@ type Call struct {
 	Siblings map[string]inventory.Relation
 
 	expected map[types.ObjectID]*inventory.Change // the plan that the call keeps to; empty if there is none
+	needs    map[schema.GroupVersionKind]*need    // what the call has the observer watch
 }
 
 // Paced adds to the situation how long corrections and verifications of the object have to wait, whether it is adopted
@@ -117,6 +118,9 @@ type Ledger struct {
 	Items []*inventory.Item
 	// Wanted are the items of desired objects, by the index of these.
 	Wanted []*inventory.Item
+	// visited, written and changed say, likewise, whether the call has come to the object, has written it, and has
+	// changed it by that.
+	visited, written, changed []bool
 	// DecisionsUnsaved means that the saved inventory does not say yet that some items are going to be orphaned, or
 	// that their deletion is approved.
 	DecisionsUnsaved bool
@@ -156,6 +160,7 @@ func nameOfItem(item *inventory.Item) name { return name{item.Kind, item.Namespa
 func (l *Ledger) Want(count int, wanted []*prepare.Object, items []*inventory.Item) {
 	if l.Wanted == nil {
 		l.Wanted = make([]*inventory.Item, count)
+		l.visited, l.written, l.changed = make([]bool, count), make([]bool, count), make([]bool, count)
 	}
 	for i, t := range wanted {
 		l.Wanted[t.Index] = items[i]
@@ -170,13 +175,7 @@ func (l *Ledger) Drop(item *inventory.Item) { l.gone[item] = true }
 
 // Redundant returns the items of redundant objects.
 func (l *Ledger) Redundant() []*inventory.Item {
-	var redundant []*inventory.Item
-	for _, item := range l.Items {
-		if decide.IsRedundant(item) {
-			redundant = append(redundant, item)
-		}
-	}
-	return redundant
+	return slices.DeleteFunc(slices.Clone(l.Items), func(item *inventory.Item) bool { return !decide.IsRedundant(item) })
 }
 
 // Save persists the current inventory.
@@ -209,13 +208,7 @@ func (l *Ledger) Snapshot() []*inventory.Item {
 
 // Remaining returns the items that are still recorded.
 func (l *Ledger) Remaining() []*inventory.Item {
-	items := make([]*inventory.Item, 0, len(l.Items))
-	for _, item := range l.Items {
-		if !l.gone[item] {
-			items = append(items, item)
-		}
-	}
-	return items
+	return slices.DeleteFunc(slices.Clone(l.Items), func(item *inventory.Item) bool { return l.gone[item] })
 }
 
 // Failures collects the errors of concurrent work. The zero value has none. It is safe for concurrent use.

@@ -30,15 +30,13 @@ type live struct {
 	call *Call
 
 	recordAdoptions bool
-	written         []bool // by the index of the desired object; whether this call has written it
-	changed         []bool // likewise; whether that has changed it
 }
 
 func (l *live) openInstances(ctx context.Context, members []*prepare.Object) (placed bool, err error) {
 	if len(l.unplaced(ctx, members)) > 0 {
 		return false, nil
 	}
-	return true, l.call.Needs.Watch(ctx, members, prepare.Instances)
+	return true, l.call.Watch(ctx, members, prepare.Instances)
 }
 
 func (l *live) endTier([]*prepare.Object) {}
@@ -75,7 +73,7 @@ func (l *live) unsettled(t *prepare.Object, message string, err error) (outcome,
 		return outcome{item: item, message: message, unwritten: true}, nil
 	}
 	if reason, ok := execute.Awaitable(err); ok {
-		health := decide.Health{Doomed: execute.IsDoomed(err)}
+		health := inventory.Notice{Doomed: execute.IsDoomed(err)}
 		if t.AwaitsType && cluster.IsNoMatch(err) {
 			reason = fmt.Sprintf("its type %s %s is not served", t.GVK().GroupVersion(), t.Key.Kind)
 			health.Reason = inventory.NoticeReasonBlocked
@@ -135,8 +133,8 @@ func (l *live) judged(t *prepare.Object, s decide.Situation) outcome {
 }
 
 // healthOf returns what is known about the health of a dependent.
-func healthOf(t *prepare.Object, s decide.Situation) decide.Health {
-	return decide.Health{Reason: s.Seen.Reason, Grade: s.Seen.Grade, Grace: t.Grace}
+func healthOf(t *prepare.Object, s decide.Situation) inventory.Notice {
+	return inventory.Notice{Reason: s.Seen.Reason, Grade: s.Seen.Grade, Grace: t.Grace}
 }
 
 // timed applies the timeout of a desired object to the outcome for a dependent that is not ready. A dependent that was
@@ -196,7 +194,7 @@ func (l *live) awaitEnd(ctx context.Context, t *prepare.Object, s decide.Situati
 			return outcome{}, err
 		}
 	}
-	return outcome{item: item, message: d.Message, keepsBarrier: true, unwritten: true, health: decide.Health{Recreating: true}}, retryDeletion(ctx, l.call, item, s)
+	return outcome{item: item, message: d.Message, keepsBarrier: true, unwritten: true, health: inventory.Notice{Recreating: true}}, retryDeletion(ctx, l.call, item, s)
 }
 
 // completed records that the object is gone because it has served its purpose, or has failed.
@@ -217,12 +215,6 @@ func (l *live) dismissed(item *inventory.Item) outcome {
 	const message = "failed, and was deleted"
 	l.call.Report.Fails(item, message)
 	return outcome{item: item, message: message}
-}
-
-// unrecordedAdoption reports whether a decision adopts an object and the adoption must be recorded first. Afterwards,
-// nothing would show whether the object existed before.
-func (l *live) unrecordedAdoption(item *inventory.Item, d decide.Decision) bool {
-	return l.recordAdoptions && d.Verb == inventory.VerbAdopted && !item.Adopted
 }
 
 // unplaced returns the objects without a namespace whose type turns out to be namespaced, because it was not served
@@ -324,7 +316,7 @@ func (l *live) recreate(ctx context.Context, t *prepare.Object, s decide.Situati
 	}
 	if s.Exists {
 		item.Status = status.TerminatingStatus
-		return outcome{item: item, message: "being deleted, to be recreated: " + s.Seen.Message, keepsBarrier: true, unwritten: true, health: decide.Health{Recreating: true}}, false, nil
+		return outcome{item: item, message: "being deleted, to be recreated: " + s.Seen.Message, keepsBarrier: true, unwritten: true, health: inventory.Notice{Recreating: true}}, false, nil
 	}
 	create := l.create
 	if gone {

@@ -40,7 +40,7 @@ type execution interface {
 	dismissed(item *inventory.Item) outcome
 
 	// hold handles redundant objects that are deleted only with approval, and reports whether that has to be awaited.
-	hold(ctx context.Context, concerned []Candidate, held *inventory.HeldDeletions) (awaited bool, err error)
+	hold(ctx context.Context, concerned []*Candidate, held *inventory.HeldDeletions) (awaited bool, err error)
 	// lookForEnd looks at an object that should be gone.
 	lookForEnd(ctx context.Context, item *inventory.Item) (decide.Situation, error)
 	// end executes a decision about an object that should be gone.
@@ -81,7 +81,7 @@ func (w *Waves) applySeen(ctx context.Context, t *prepare.Object, s decide.Situa
 	item := w.call.Ledger.Of(t)
 	var fight decide.Contention
 	for attempt := 0; err == nil && attempt < execute.MaxAttempts; attempt++ {
-		if !w.written[t.Index] {
+		if !w.call.Ledger.written[t.Index] {
 			if s, err = w.call.asExpected(ctx, item, s); err != nil {
 				break
 			}
@@ -152,7 +152,8 @@ func (r *Remover) deleteOne(ctx context.Context, item *inventory.Item, d decide.
 // apply executes a decision. The decision must be repeated (again) if it needs the answer of the server.
 func (l *live) apply(ctx context.Context, t *prepare.Object, s decide.Situation, d decide.Decision) (o outcome, again bool, err error) {
 	item := l.call.Ledger.Of(t)
-	if l.unrecordedAdoption(item, d) {
+	if l.recordAdoptions && d.Verb == inventory.VerbAdopted && !item.Adopted {
+		// Afterwards, nothing would show whether the object existed before.
 		return outcome{item: item, adopting: &s}, false, nil
 	}
 	switch d.Action {
@@ -201,7 +202,7 @@ func (l *live) overwrite(ctx context.Context, t *prepare.Object, s decide.Situat
 	case err != nil:
 		return o, false, err
 	case remedy == execute.Replaced:
-		s.Seen, l.changed[t.Index] = l.call.Server.Reader.Read(object), true
+		s.Seen, l.call.Ledger.changed[t.Index] = l.call.Server.Reader.Read(object), true
 		o, err = l.write(ctx, t, s, d)
 		return o, false, err
 	case s.Relation == inventory.RelationOlder:
@@ -221,8 +222,8 @@ func (l *live) write(ctx context.Context, t *prepare.Object, s decide.Situation,
 	if err != nil {
 		return outcome{}, err
 	}
-	l.written[t.Index] = true
-	l.changed[t.Index] = l.changed[t.Index] || !s.Exists || object.GetResourceVersion() != s.Seen.ResourceVersion
+	l.call.Ledger.written[t.Index] = true
+	l.call.Ledger.changed[t.Index] = l.call.Ledger.changed[t.Index] || !s.Exists || object.GetResourceVersion() != s.Seen.ResourceVersion
 	changed := d.Action != decide.Verify || object.GetResourceVersion() != s.Seen.ResourceVersion
 	isCorrection := d.Verb.IsCorrection()
 	cleaned, surplus, err := l.call.Executor.RemoveSurplus(ctx, t, l.call.Ledger.Of(t), object, changed && !isCorrection)
@@ -233,7 +234,7 @@ func (l *live) write(ctx context.Context, t *prepare.Object, s decide.Situation,
 	}
 	d.Message = l.corrected(t, d, before, object, surplus)
 	if cleaned != nil {
-		object, changed, l.changed[t.Index] = cleaned, true, true
+		object, changed, l.call.Ledger.changed[t.Index] = cleaned, true, true
 	}
 	o := l.wrote(t, object, d, changed)
 	if interrupted {
@@ -275,7 +276,7 @@ func (l *live) wrote(t *prepare.Object, object *unstructured.Unstructured, d dec
 		if d.Verb.IsCorrection() || d.Verb == inventory.VerbAdopted && item.UID != "" {
 			l.call.Memory.Of(t.Key).Corrections.Happened(now)
 		}
-		if l.changed[t.Index] || !d.MayChangeNothing(t) {
+		if l.call.Ledger.changed[t.Index] || !d.MayChangeNothing(t) {
 			l.call.Report.Acted(d.Verb, t.ApplyOrder, item, d.Message)
 		}
 		noteManifest(l.call.Report, t, item, d.Verb)

@@ -163,7 +163,7 @@ func (p *planned) unsettled(t *prepare.Object, message string, err error) (outco
 }
 
 // hold records that redundant objects stay until their deletion is approved.
-func (p *planned) hold(ctx context.Context, concerned []Candidate, held *inventory.HeldDeletions) (awaited bool, err error) {
+func (p *planned) hold(ctx context.Context, concerned []*Candidate, held *inventory.HeldDeletions) (awaited bool, err error) {
 	p.held = held
 	for _, candidate := range concerned {
 		e := p.entries[types.IDOf(candidate.Item)]
@@ -399,7 +399,7 @@ func (p *planned) openInstances(ctx context.Context, members []*prepare.Object) 
 			known = append(known, t)
 		}
 	}
-	return true, p.call.Needs.Watch(ctx, known, prepare.Instances)
+	return true, p.call.Watch(ctx, known, prepare.Instances)
 }
 
 // isServed reports whether the server serves a type.

@@ -146,7 +146,7 @@ func (c *Call) DemandsApproval(item *inventory.Item) bool {
 // Hold returns the candidates that may be deleted only with approval, and describes them. If there are more than may be
 // deleted, these are all; otherwise, they are those that demand it. Approved means that a user has approved the
 // deletion of exactly these. The caller must record that before the first deletion, because the rest is another list.
-func (c *Call) Hold(candidates []Candidate) (concerned []Candidate, held *inventory.HeldDeletions, approved bool, err error) {
+func (c *Call) Hold(candidates []*Candidate) (concerned []*Candidate, held *inventory.HeldDeletions, approved bool, err error) {
 	stay := 0
 	for _, item := range c.Ledger.Items {
 		if !decide.IsRedundant(item) && item.Phase != inventory.PhaseCompleted && !decide.IsDismissed(item) {
@@ -160,7 +160,7 @@ func (c *Call) Hold(candidates []Candidate) (concerned []Candidate, held *invent
 	concerned = candidates
 	isWithinLimit := len(candidates) <= allowed
 	if isWithinLimit {
-		concerned = slices.DeleteFunc(slices.Clone(candidates), func(candidate Candidate) bool { return !candidate.Confirm })
+		concerned = slices.DeleteFunc(slices.Clone(candidates), func(candidate *Candidate) bool { return !candidate.Confirm })
 		allowed = 0
 	}
 	if len(concerned) == 0 {
@@ -183,14 +183,16 @@ func (c *Call) HoldAll(ctx context.Context, occasion string) (concerned []*inven
 	if len(demanding) == 0 {
 		return nil, nil, nil
 	}
-	if err := c.Needs.Watch(ctx, nil, prepare.Regular); err != nil {
+	if err := c.Watch(ctx, nil, prepare.Regular); err != nil {
 		return nil, nil, err
 	}
 	// Objects that are gone, or belong to others, need no approval.
-	candidates, err := c.candidates(demanding, func(item *inventory.Item) (Candidate, bool, error) {
+	candidates, err := c.candidates(demanding, func(item *inventory.Item) (*Candidate, error) {
 		s, err := c.Server.LookServed(ctx, item)
-		ending, _ := c.Owner.Ending(item, s, decide.Deletion{})
-		return Candidate{Item: item, UID: s.Seen.UID}, ending == decide.RequestDeletion || ending == decide.RefuseEnd, err
+		if ending, _ := c.Owner.Ending(item, s, decide.Deletion{}); ending != decide.RequestDeletion && ending != decide.RefuseEnd {
+			return nil, err
+		}
+		return &Candidate{Item: item, UID: s.Seen.UID}, err
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("finding deletions that need approval: %w", err)
@@ -206,27 +208,21 @@ func (c *Call) HoldAll(ctx context.Context, occasion string) (concerned []*inven
 }
 
 // candidates looks at the objects of items concurrently, and returns those that would be deleted, in the order of the
-// items.
-func (c *Call) candidates(items []*inventory.Item, look func(*inventory.Item) (candidate Candidate, goes bool, err error)) ([]Candidate, error) {
-	var mu sync.Mutex
+// items. The function returns nil for the others.
+func (c *Call) candidates(items []*inventory.Item, look func(*inventory.Item) (*Candidate, error)) ([]*Candidate, error) {
 	var failures Failures
-	var found []Candidate
-	concurrent.All(c.Server.Concurrency, items, func(item *inventory.Item) {
-		candidate, goes, err := look(item)
+	found := make([]*Candidate, len(items))
+	_ = concurrent.Each(c.Server.Concurrency, items, func(i int, item *inventory.Item) (err error) {
+		found[i], err = look(item)
 		failures.Add(err)
-		mu.Lock()
-		defer mu.Unlock()
-		if goes {
-			found = append(found, candidate)
-		}
+		return nil // look at the others, too
 	})
-	slices.SortFunc(found, func(a, b Candidate) int { return cmp.Compare(slices.Index(items, a.Item), slices.Index(items, b.Item)) })
-	return found, failures.Err()
+	return slices.DeleteFunc(found, func(candidate *Candidate) bool { return candidate == nil }), failures.Err()
 }
 
 // identify names the held objects, and sets the digest that identifies them, and the occasion, if there is one.
-func identify(held *inventory.HeldDeletions, concerned []Candidate, occasion string) error {
-	sorted := slices.SortedFunc(slices.Values(concerned), func(a, b Candidate) int { return types.IDOf(a.Item).Compare(types.IDOf(b.Item)) })
+func identify(held *inventory.HeldDeletions, concerned []*Candidate, occasion string) error {
+	sorted := slices.SortedFunc(slices.Values(concerned), func(a, b *Candidate) int { return types.IDOf(a.Item).Compare(types.IDOf(b.Item)) })
 	var identities []string
 	for _, candidate := range sorted {
 		held.Objects = append(held.Objects, candidate.Item.Info())
@@ -472,7 +468,7 @@ func (w *Waves) beginPruning(ctx context.Context) error {
 			w.call.Losses.Stay(candidate.Item)
 		}
 		items = slices.DeleteFunc(items, func(item *inventory.Item) bool {
-			return slices.ContainsFunc(concerned, func(candidate Candidate) bool { return candidate.Item == item })
+			return slices.ContainsFunc(concerned, func(candidate *Candidate) bool { return candidate.Item == item })
 		})
 	}
 	w.begun, w.redundant = true, items
@@ -481,21 +477,23 @@ func (w *Waves) beginPruning(ctx context.Context) error {
 
 // candidates returns the items whose objects would be deleted, in their order; without a limit, only those that demand
 // approval. An object that cannot be read may be one of them.
-func (w *Waves) candidates(ctx context.Context, items []*inventory.Item) []Candidate {
+func (w *Waves) candidates(ctx context.Context, items []*inventory.Item) []*Candidate {
 	demands := NeedsApproval
 	if w.call.Deletions.Max == "" {
 		demands = w.call.DemandsApproval
 	}
 	items = slices.DeleteFunc(slices.Clone(items), func(item *inventory.Item) bool { return !demands(item) })
-	candidates, _ := w.call.candidates(items, func(item *inventory.Item) (Candidate, bool, error) {
+	candidates, _ := w.call.candidates(items, func(item *inventory.Item) (*Candidate, error) {
 		s, err := w.execution.lookForEnd(ctx, item)
 		if err == nil && s.Exists {
 			s.WantedAs, err = w.call.wantedAs(ctx, item, s)
 		}
 		prune := w.call.Prune(item, s.Seen)
 		ending, _ := w.call.Owner.Ending(item, s, decide.Deletion{Prune: prune})
-		goes := err != nil || ending == decide.RequestDeletion || ending == decide.AwaitApproval
-		return Candidate{Item: item, UID: s.Seen.UID, Confirm: prune == inventory.PrunePolicyConfirm}, goes, nil
+		if err == nil && ending != decide.RequestDeletion && ending != decide.AwaitApproval {
+			return nil, nil
+		}
+		return &Candidate{Item: item, UID: s.Seen.UID, Confirm: prune == inventory.PrunePolicyConfirm}, nil
 	})
 	return candidates
 }

@@ -5,7 +5,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -23,6 +22,8 @@ import (
 
 // Waves applies the desired objects of a call, wave by wave.
 type Waves struct {
+	Options
+
 	call *Call
 
 	// Misplaced means that the scope of some types was not known when their objects were prepared; so they must be
@@ -32,17 +33,11 @@ type Waves struct {
 	execution execution
 	steps     *steps // nil for a plan, which does not ask behaviors
 	remover   *Remover
-	carryOn   bool
-	after     func(ctx context.Context, order int, final bool) error
-	last      int               // the greatest apply order
-	told      int               // the apply order of the last wave that after was called for
+	told      int               // the apply order of the last wave that AfterWave was called for
 	passed    bool              // some objects are not ready that no wave has waited for
 	begun     bool              // redundant dependents are being deleted
 	holds     bool              // some of them may be deleted only with approval
 	redundant []*inventory.Item // those that are still to be deleted
-	visited   []bool            // by the index of the desired object; whether the call has come to it
-	written   []bool            // likewise; whether the call has written it
-	changed   []bool            // likewise; whether that has changed it
 }
 
 // Options are options of a call.
@@ -59,19 +54,14 @@ type Options struct {
 
 // New returns the Waves of a call whose ledger has the items of all desired objects.
 func New(call *Call, options Options) *Waves {
-	l := &live{call: call, recordAdoptions: options.RecordAdoptions}
-	w := newWaves(call, l)
-	l.written, l.changed = w.written, w.changed
-	w.carryOn, w.after, w.last = options.CarryOn, options.AfterWave, options.Last
+	w := newWaves(call, &live{call: call, recordAdoptions: options.RecordAdoptions})
+	w.Options = options
 	return w
 }
 
 func newWaves(call *Call, execution execution) *Waves {
-	count, remover := len(call.Ledger.Wanted), &Remover{call: call, execution: execution, why: inventory.ReasonNotInManifests}
-	return &Waves{
-		call: call, execution: execution, steps: &steps{call: call}, remover: remover, told: math.MinInt,
-		visited: make([]bool, count), written: make([]bool, count), changed: make([]bool, count),
-	}
+	remover := &Remover{call: call, execution: execution, why: inventory.ReasonNotInManifests}
+	return &Waves{call: call, execution: execution, steps: &steps{call: call}, remover: remover, told: math.MinInt}
 }
 
 // Apply applies all desired objects, which are sorted, and reports whether all of them are ready or completed. If some
@@ -169,16 +159,16 @@ func (w *Waves) applyStage(ctx context.Context, members []*prepare.Object, waveS
 
 // wroteWave tells the caller when a wave is written that this call has changed something in.
 func (w *Waves) wroteWave(ctx context.Context, wave []*prepare.Object) error {
-	changed := func(t *prepare.Object) bool { return w.changed[t.Index] }
+	changed := func(t *prepare.Object) bool { return w.call.Ledger.changed[t.Index] }
 	unwritten := func(t *prepare.Object) bool {
 		return w.call.Ledger.Of(t).Phase == inventory.PhaseScheduledForApplication
 	}
 	order := wave[0].ApplyOrder
-	if w.after == nil || w.told == order || !slices.ContainsFunc(wave, changed) || slices.ContainsFunc(wave, unwritten) {
+	if w.AfterWave == nil || w.told == order || !slices.ContainsFunc(wave, changed) || slices.ContainsFunc(wave, unwritten) {
 		return nil
 	}
 	w.told = order
-	if err := w.after(ctx, order, order == w.last); err != nil {
+	if err := w.AfterWave(ctx, order, order == w.Last); err != nil {
 		return w.call.Consent.Withdraw(err)
 	}
 	return nil
@@ -221,7 +211,7 @@ func (w *Waves) applyStep(ctx context.Context, step []*prepare.Object, progress 
 // noteUnready notes a dependent that is not ready.
 func (w *Waves) noteUnready(o outcome, progress *progress) {
 	progress.unwritten = progress.unwritten || o.unwritten
-	if o.overdue || w.carryOn && !o.unwritten {
+	if o.overdue || w.CarryOn && !o.unwritten {
 		w.passed = true
 	} else {
 		progress.ready = false
@@ -232,8 +222,7 @@ func (w *Waves) noteUnready(o outcome, progress *progress) {
 // Stop ends the waves before the rest of the desired objects, and corrects drift of these. It returns the error, and
 // what goes wrong with that.
 func (w *Waves) Stop(ctx context.Context, err error, rest []*prepare.Object) error {
-	var stale *inventory.StaleError
-	if errors.As(err, &stale) {
+	if execute.Is[*inventory.StaleError](err) {
 		return err
 	}
 	return execute.Join(err, w.correctDrift(ctx, rest))
@@ -247,7 +236,7 @@ func (w *Waves) correctDrift(ctx context.Context, rest []*prepare.Object) error 
 		return nil
 	}
 	written := slices.DeleteFunc(slices.Clone(rest), func(t *prepare.Object) bool {
-		return w.visited[t.Index] || t.Late || !decide.IsWritten(w.call.Ledger.Of(t)) || w.call.Tiers.Of(t) == prepare.TierLast
+		return w.call.Ledger.visited[t.Index] || t.Late || !decide.IsWritten(w.call.Ledger.Of(t)) || w.call.Tiers.Of(t) == prepare.TierLast
 	})
 	if len(written) == 0 {
 		return nil
@@ -263,7 +252,7 @@ func (w *Waves) applyTier(ctx context.Context, tier []*prepare.Object) ([]outcom
 	var t outcomes
 	var requests []*prepare.Object
 	for _, object := range tier {
-		w.visited[object.Index] = true
+		w.call.Ledger.visited[object.Index] = true
 		if o, settled := w.applyQuietly(object); settled {
 			t.add(w.released(ctx, o), nil)
 		} else {
@@ -282,9 +271,9 @@ func (w *Waves) applyTier(ctx context.Context, tier []*prepare.Object) ([]outcom
 type outcome struct {
 	item    *inventory.Item
 	ready   bool
-	message string        // what the call waits for, if it is not ready
-	health  decide.Health // if it is not ready
-	stays   bool          // its item must stay although it is ready
+	message string           // what the call waits for, if it is not ready
+	health  inventory.Notice // if it is not ready
+	stays   bool             // its item must stay although it is ready
 	// overdue means that it is not ready in time, and that later waves begin nevertheless.
 	overdue bool
 	// unwritten means that the manifest has still to be applied.
