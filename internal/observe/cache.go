@@ -277,13 +277,6 @@ func (c *Cache) kind(gvk schema.GroupVersionKind) *kind {
 	return c.kinds[gvk]
 }
 
-// Kinds returns the needed kinds, sorted.
-func (c *Cache) Kinds() []schema.GroupVersionKind {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.SortedFunc(maps.Keys(c.kinds), func(a, b schema.GroupVersionKind) int { return cmp.Compare(a.String(), b.String()) })
-}
-
 // Unwatched returns the needed kinds whose objects have to be read one by one now, because they are not watched
 // anywhere, sorted.
 func (c *Cache) Unwatched() []schema.GroupKind {

@@ -137,7 +137,7 @@ func (s *search) kind(ctx context.Context, kind schema.GroupVersionKind) error {
 			err = s.list(ctx, kind, "")
 		}
 	}
-	if apierrors.IsForbidden(err) && s.isNamespaced(kind) && len(s.namespaces) > 0 {
+	if apierrors.IsForbidden(err) && len(s.namespaces) > 0 && s.isNamespaced(kind) {
 		err = nil
 		for _, namespace := range s.namespaces {
 			err = errors.Join(err, s.list(ctx, kind, namespace))
@@ -153,8 +153,8 @@ func (s *search) kind(ctx context.Context, kind schema.GroupVersionKind) error {
 }
 
 func (s *search) isNamespaced(kind schema.GroupVersionKind) bool {
-	mapping, err := s.call.Server.Client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
-	return err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace
+	isNamespaced, _ := apiutil.IsGVKNamespaced(kind, s.call.Server.Client.RESTMapper())
+	return isNamespaced
 }
 
 // list takes the dependents of a type in one namespace, or in all if it is empty. Whole objects are read only if they
@@ -343,9 +343,6 @@ func (r *Reconciler) Follow() { r.cache.watches.Follow() }
 func (r *Reconciler) WatchTypes(watched func(bool), changed func()) {
 	r.cache.watches.WatchTypes(watched, changed)
 }
-
-// Kinds returns the kinds that are watched or about to be, sorted.
-func (r *Reconciler) Kinds() []schema.GroupVersionKind { return r.cache.watches.Kinds() }
 
 // Unwatched returns the needed kinds whose dependents the engine reads one by one, sorted. Usually the client may watch
 // them neither in the whole cluster nor in the namespaces of the dependents; or the type is not served, or its first

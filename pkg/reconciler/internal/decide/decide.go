@@ -112,7 +112,8 @@ func decideAbsent(t *prepare.Object, item *inventory.Item, s Situation) Decision
 		return d
 	}
 	switch {
-	case s.mayBeHidden(t):
+	case !s.Proven && t.Drift == inventory.DriftPolicyReport:
+		// It may only have lost its label.
 		return Decision{Action: Ask}
 	case t.Drift == inventory.DriftPolicyReport:
 		return Decision{Action: Report, Message: "was deleted by another client"}
@@ -139,12 +140,6 @@ func decideEnded(t *prepare.Object, item *inventory.Item, s Situation) (d Decisi
 	default:
 		return Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "has finished, and is gone"}, true
 	}
-}
-
-// mayBeHidden reports whether it matters that the cache does not prove that an object is gone: it may only have lost
-// its label.
-func (s Situation) mayBeHidden(t *prepare.Object) bool {
-	return !s.Proven && t.Drift == inventory.DriftPolicyReport
 }
 
 // repeatedlyDeleted says why a deleted object is not created again yet. The last correction may have been one of a

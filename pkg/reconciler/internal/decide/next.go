@@ -156,19 +156,15 @@ type appliedPolicies struct {
 // appliedTo returns the policies that a recorded object may have been applied with; empty if the object was about to be
 // deleted.
 func (p *Plan) appliedTo(recorded *inventory.Item) appliedPolicies {
+	applied := appliedPolicies{delete: recorded.DeletePolicy, prune: cmp.Or(recorded.PrunePolicy, p.prune)}
 	isHeld := recorded.Phase == inventory.PhaseScheduledForDeletion && !recorded.DeletionApproved
 	switch {
-	case recorded.DeletePolicy == "" || IsCompleting(recorded):
+	case recorded.DeletePolicy == "", IsCompleting(recorded), IsUnwanted(recorded) && !isHeld:
 		return appliedPolicies{}
-	case isHeld && recorded.DeletePolicy == inventory.DeletePolicyConfirmOnDelete:
-		return appliedPolicies{delete: recorded.DeletePolicy, prune: cmp.Or(recorded.PrunePolicy, p.prune)}
-	case isHeld:
-		return appliedPolicies{prune: cmp.Or(recorded.PrunePolicy, p.prune)}
-	case IsUnwanted(recorded):
-		return appliedPolicies{}
-	default:
-		return appliedPolicies{delete: recorded.DeletePolicy, prune: cmp.Or(recorded.PrunePolicy, p.prune)}
+	case isHeld && recorded.DeletePolicy != inventory.DeletePolicyConfirmOnDelete:
+		applied.delete = ""
 	}
+	return applied
 }
 
 // RerunFailed has the objects that should run to completion, and have failed, be applied again. Their status says why.
@@ -510,16 +506,10 @@ type Barrier struct {
 	Missing string
 }
 
-// rule checks the planned inventory as a whole and returns problems.
-type rule func(wanted []*prepare.Object, items []*inventory.Item, managed prepare.TypeSet) []string
-
-// Validate applies all rules, and reports all problems at once.
+// Validate checks the planned inventory as a whole, and reports all problems at once.
 func Validate(wanted []*prepare.Object, items []*inventory.Item, additional []inventory.TypeInfo) error {
 	managed := prepare.NewTypeSet(additional, items...)
-	var problems []string
-	for _, check := range []rule{holding, typesAroundInstances, namespacesAroundContent} {
-		problems = append(problems, check(wanted, items, managed)...)
-	}
+	problems := slices.Concat(holding(wanted), typesAroundInstances(wanted, items, managed), namespacesAroundContent(wanted, items))
 	if len(problems) > 0 {
 		return inventory.NewRefusedError(problems...)
 	}
@@ -528,7 +518,7 @@ func Validate(wanted []*prepare.Object, items []*inventory.Item, additional []in
 
 // holding refuses policies of objects that others depend on. They cannot be purged, nor be hooks; and a propagation
 // policy would promise what cannot be kept, since what goes with them has no owner references to them.
-func holding(wanted []*prepare.Object, _ []*inventory.Item, _ prepare.TypeSet) []string {
+func holding(wanted []*prepare.Object) []string {
 	var problems []string
 	for _, t := range wanted {
 		if !prepare.HasContent(t.Key.GroupKind) {
@@ -564,7 +554,7 @@ func typesAroundInstances(wanted []*prepare.Object, items []*inventory.Item, man
 }
 
 // namespacesAroundContent requires that namespaces are created before their content and deleted after it.
-func namespacesAroundContent(wanted []*prepare.Object, items []*inventory.Item, _ prepare.TypeSet) []string {
+func namespacesAroundContent(wanted []*prepare.Object, items []*inventory.Item) []string {
 	namespaces := map[string]*inventory.Item{}
 	for _, item := range items {
 		if prepare.IsNamespace(item.GroupVersionKind().GroupKind()) {

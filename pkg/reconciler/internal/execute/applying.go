@@ -241,10 +241,9 @@ func (x *Executor) withoutSurplus(t *prepare.Object, object *unstructured.Unstru
 	if entries, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "managedFields"); isAlone(entries) && len(restored) == 0 {
 		return nil, nil, nil
 	}
-	reclaim := func(manager string) bool { return x.Reclaims(t.Update, manager) }
-	surplus, err := fieldset.Surplus(t.Key.GroupKind, object.GetManagedFields(), x.Server.FieldOwner, reclaim, t.IgnoreFields...)
+	surplus, err := x.othersFields(t, object, func(manager string) bool { return x.Reclaims(t.Update, manager) })
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading the fields of %s: %w", t.Key, err)
+		return nil, nil, err
 	}
 	if !metadata {
 		// Labels and annotations that others add are no drift; they are removed when the manifest changes.

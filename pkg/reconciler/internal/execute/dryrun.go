@@ -195,7 +195,7 @@ func (p *Preview) recreated(change *inventory.Change, t *prepare.Object, s decid
 	if err != nil {
 		return err
 	}
-	if err := p.removeLocally(object, t, true, manifest); err != nil {
+	if err := p.removeLocally(object, declaring(t), true, manifest); err != nil {
 		return err
 	}
 	p.show(change, t, s, object)
@@ -421,14 +421,9 @@ func (p *Preview) localConflicts(live, manifest *unstructured.Unstructured) []in
 // removeLocally removes fields of others that the write would remove: all of them if the object is recreated, otherwise
 // those that the update policy names.
 func (p *Preview) removeLocally(object *unstructured.Unstructured, t *prepare.Object, recreate bool, manifest *unstructured.Unstructured) error {
-	reclaim := func(manager string) bool { return recreate || p.x.Reclaims(t.Update, manager) }
-	var spared []fieldpath.Path
-	if !recreate {
-		spared = t.IgnoreFields
-	}
-	surplus, err := fieldset.Surplus(t.Key.GroupKind, object.GetManagedFields(), p.x.Server.FieldOwner, reclaim, spared...)
+	surplus, err := p.x.othersFields(t, object, func(manager string) bool { return recreate || p.x.Reclaims(t.Update, manager) })
 	if err != nil {
-		return fmt.Errorf("reading the fields of %s: %w", t.Key, err)
+		return err
 	}
 	// Field ownership does not show yet that newly declared fields become ours.
 	surplus = slices.DeleteFunc(surplus, func(path fieldpath.Path) bool { return fieldset.Exists(manifest.Object, path) })

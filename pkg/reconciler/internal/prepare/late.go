@@ -196,9 +196,6 @@ func (m *Manifests) Reset(wanted []*Object) {
 	}
 }
 
-// Uncomplete makes all late manifests those that were announced.
-func (m *Manifests) Uncomplete() { m.completed = nil }
-
 // changedPolicy returns the first annotation of the reconciler that differs between two manifests; empty if there is
 // none.
 func (p Preparer) changedPolicy(announced, completed *unstructured.Unstructured) string {

@@ -93,12 +93,8 @@ func NewTypeSet(additional []inventory.TypeInfo, items ...*inventory.Item) TypeS
 
 // Instance reports whether objects of the type are instances of a managed type.
 func (s TypeSet) Instance(gvk schema.GroupVersionKind) bool {
-	for _, pattern := range s.additional {
-		if MatchesKind(pattern, gvk.GroupKind()) {
-			return true
-		}
-	}
-	return len(s.Definitions(gvk)) > 0
+	isAdditional := slices.ContainsFunc(s.additional, func(pattern inventory.TypeInfo) bool { return MatchesKind(pattern, gvk.GroupKind()) })
+	return isAdditional || len(s.Definitions(gvk)) > 0
 }
 
 // Definitions returns the objects that define the type.
@@ -108,11 +104,8 @@ func (s TypeSet) Definitions(gvk schema.GroupVersionKind) []types.ObjectID {
 	}
 	var keys []types.ObjectID
 	for key, patterns := range s.Items {
-		for _, pattern := range patterns {
-			if Matches(pattern, gvk) {
-				keys = append(keys, key)
-				break
-			}
+		if slices.ContainsFunc(patterns, func(pattern inventory.TypeVersionInfo) bool { return Matches(pattern, gvk) }) {
+			keys = append(keys, key)
 		}
 	}
 	if s.found != nil {

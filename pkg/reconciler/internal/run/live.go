@@ -9,10 +9,10 @@ import (
 	"fmt"
 
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -32,11 +32,32 @@ type live struct {
 	recordAdoptions bool
 }
 
+// openInstances looks for objects without a namespace whose type turns out to be namespaced, because it was not served
+// when they were prepared, or because its definition is going to change the scope. They must be prepared again.
 func (l *live) openInstances(ctx context.Context, members []*prepare.Object) (placed bool, err error) {
-	if len(l.unplaced(ctx, members)) > 0 {
+	placed = true
+	for _, t := range members {
+		if t.Key.Namespace != "" || !l.namespaced(t) {
+			continue
+		}
+		// The client's knowledge may be outdated. If the server does not answer, the write will fail, too.
+		if err := cluster.RenewTypes(ctx, l.call.Server.Client.RESTMapper(), t.Key.Group); err != nil || !l.namespaced(t) {
+			continue
+		}
+		placed = false
+		l.call.Report.Awaits(l.call.Ledger.Of(t), "its type is namespaced in the cluster, and was not known to be")
+		l.call.Retry(l.call.Ledger.Of(t))
+	}
+	if !placed {
 		return false, nil
 	}
 	return true, l.call.Watch(ctx, members, prepare.Instances)
+}
+
+// namespaced reports whether the client considers the type of an object namespaced.
+func (l *live) namespaced(t *prepare.Object) bool {
+	isNamespaced, _ := apiutil.IsGVKNamespaced(t.GVK(), l.call.Server.Client.RESTMapper())
+	return isNamespaced
 }
 
 func (l *live) endTier([]*prepare.Object) {}
@@ -215,31 +236,6 @@ func (l *live) dismissed(item *inventory.Item) outcome {
 	const message = "failed, and was deleted"
 	l.call.Report.Fails(item, message)
 	return outcome{item: item, message: message}
-}
-
-// unplaced returns the objects without a namespace whose type turns out to be namespaced, because it was not served
-// when they were prepared, or because its definition is going to change the scope. They must be prepared again.
-func (l *live) unplaced(ctx context.Context, members []*prepare.Object) []*prepare.Object {
-	var unplaced []*prepare.Object
-	for _, t := range members {
-		if t.Key.Namespace != "" || !l.namespaced(t) {
-			continue
-		}
-		// The client's knowledge may be outdated. If the server does not answer, the write will fail, too.
-		if err := cluster.RenewTypes(ctx, l.call.Server.Client.RESTMapper(), t.Key.Group); err != nil || !l.namespaced(t) {
-			continue
-		}
-		unplaced = append(unplaced, t)
-		l.call.Report.Awaits(l.call.Ledger.Of(t), "its type is namespaced in the cluster, and was not known to be")
-		l.call.Retry(l.call.Ledger.Of(t))
-	}
-	return unplaced
-}
-
-// namespaced reports whether the client considers the type of an object namespaced.
-func (l *live) namespaced(t *prepare.Object) bool {
-	mapping, err := l.call.Server.Client.RESTMapper().RESTMapping(t.Key.GroupKind, t.GVK().Version)
-	return err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace
 }
 
 func isClaim(key types.ObjectID) bool { return key.Group == "" && key.Kind == "PersistentVolumeClaim" }

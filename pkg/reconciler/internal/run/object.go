@@ -159,35 +159,31 @@ func (l *live) apply(ctx context.Context, t *prepare.Object, s decide.Situation,
 	switch d.Action {
 	case decide.Keep:
 		o, err = l.kept(ctx, t, s)
-		return o, false, err
 	case decide.Ask:
-		return o, true, nil
+		again = true
 	case decide.Await:
 		o, err = l.awaitEnd(ctx, t, s, d)
-		return o, false, err
 	case decide.Refuse:
 		item.Holder = ""
-		return o, false, &inventory.RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.Key, d.Message)}, Foreign: s.Seen.Record == ""}
+		err = &inventory.RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.Key, d.Message)}, Foreign: s.Seen.Record == ""}
 	case decide.Report, decide.Cede:
-		return l.reported(t, s, d), false, nil
+		o = l.reported(t, s, d)
 	case decide.Complete, decide.Dismiss:
-		return l.completed(t, d), false, nil
+		o = l.completed(t, d)
 	case decide.Compare:
 		o, err = l.compare(ctx, t, s)
-		return o, false, err
 	case decide.Create:
 		o, err = l.create(ctx, t, s, d)
-		return o, false, err
 	case decide.Write, decide.Verify:
-		return l.overwrite(ctx, t, s, d)
+		o, again, err = l.overwrite(ctx, t, s, d)
 	case decide.Mark:
 		o, err = l.mark(ctx, t, s, d)
-		return o, false, err
 	case decide.Recreate:
-		return l.recreate(ctx, t, s, d)
+		o, again, err = l.recreate(ctx, t, s, d)
 	default:
-		return o, false, fmt.Errorf("applying %s: unknown action %d", t.Key, d.Action)
+		err = fmt.Errorf("applying %s: unknown action %d", t.Key, d.Action)
 	}
+	return o, again, err
 }
 
 // overwrite applies the manifest to the observed object. If the result is rejected, it replaces the object, or

@@ -10,11 +10,11 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/internal/observe"
@@ -171,11 +171,10 @@ func (s *steps) await(t *prepare.Object, missing *shortage, consequence string) 
 
 // misplaced says what is wrong with the namespace of an object; empty if nothing is, or its type is not served.
 func (s *steps) misplaced(name observe.Name) string {
-	mapping, err := s.call.Server.Client.RESTMapper().RESTMapping(name.GroupKind(), name.Version)
-	if err != nil {
+	isNamespaced, err := apiutil.IsGVKNamespaced(name.GroupVersionKind, s.call.Server.Client.RESTMapper())
+	switch {
+	case err != nil:
 		return ""
-	}
-	switch isNamespaced := mapping.Scope.Name() == meta.RESTScopeNameNamespace; {
 	case isNamespaced && name.Namespace == "":
 		return "its type is namespaced, and no namespace is given"
 	case !isNamespaced && name.Namespace != "":
