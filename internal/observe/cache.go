@@ -145,11 +145,9 @@ func (c *Cache) Follow() { c.follow.Do(func() { close(c.followed) }) }
 
 // awaitFollow returns when the delay is over.
 func (c *Cache) awaitFollow(ctx context.Context) error {
-	timer := time.NewTimer(c.options.Delay)
-	defer timer.Stop()
 	select {
 	case <-c.followed:
-	case <-timer.C:
+	case <-time.After(c.options.Delay):
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -409,7 +410,7 @@ func (c *Cache) WatchNames(ctx context.Context, owner string, names []Name) erro
 func (c *Cache) declareNames(owner string, names []Name) []*named {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	names = unique(names)
+	names = sets.New(names...).UnsortedList() // each once
 	watched := make([]*named, 0, len(names))
 	for _, name := range names {
 		n := c.named[name]
@@ -433,16 +434,6 @@ func (c *Cache) declareNames(owner string, names []Name) []*named {
 		c.names[owner] = names
 	}
 	return watched
-}
-
-// unique returns the names without repetitions, as a copy.
-func unique(names []Name) []Name {
-	seen := map[Name]bool{}
-	return slices.DeleteFunc(slices.Clone(names), func(name Name) bool {
-		known := seen[name]
-		seen[name] = true
-		return known
-	})
 }
 
 // errClosed means that the cache was closed meanwhile.

@@ -197,13 +197,6 @@ type Notice struct {
 // type is not served.
 const NoticeReasonBlocked = "Blocked"
 
-// Unhealthy is a dependent that does its job in part, or not at all.
-type Unhealthy struct {
-	Notice
-	// Grade is GradeDegraded or GradeDown.
-	Grade status.Grade
-}
-
 // MaxDeletions is how many redundant dependents may be deleted without approval: a number ("5"), a percentage of the
 // dependents ("25%", rounded down), or MaxDeletionsAllButOne. Empty means any number.
 type MaxDeletions string
@@ -295,9 +288,9 @@ type Result struct {
 	Waits []Notice
 	// Failures lists dependents that have failed, and do not become ready without intervention.
 	Failures []Notice
-	// Unhealthy lists dependents that do their job in part, or not at all, as far as their judges say so. They may be
-	// ready nevertheless. Dependents that the call has not come to are missing.
-	Unhealthy []Unhealthy
+	// Unhealthy lists dependents that do their job in part, or not at all, as far as their judges say so: the Grade is
+	// GradeDegraded or GradeDown. They may be ready nevertheless. Dependents that the call has not come to are missing.
+	Unhealthy []Notice
 	// Drift lists dependents that others changed and that were not corrected, either because of DriftPolicyReport, or
 	// because another client keeps changing them and the next correction has to wait.
 	Drift []Notice

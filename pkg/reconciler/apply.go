@@ -52,7 +52,7 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 	if err := r.checkStale(ctx, request); err != nil {
 		return r.abort(ctx, request.Owner, err)
 	}
-	c, err := r.begin(request, r.server(), regular)
+	c, err := r.begin(request, r.config, regular)
 	if err != nil {
 		return r.abort(ctx, request.Owner, err)
 	}
@@ -187,9 +187,9 @@ func (r *Reconciler) begin(request ApplyRequest, config execute.Config, choose s
 		return nil, err
 	}
 	plan.ProtectUnwritten()
-	r.judges.Assign(manifest.OwnerLabel(request.ID), request.Judge)
+	r.config.Judges.Assign(manifest.OwnerLabel(request.ID), request.Judge)
 	call := r.call(request.Owner, plan.Items, config)
-	r.judges.AssignObjects(call.Owner.Label, manifests.Judges(append(slices.Clip(wanted), apart...)))
+	r.config.Judges.AssignObjects(call.Owner.Label, manifests.Judges(append(slices.Clip(wanted), apart...)))
 	call.Ledger.DecisionsUnsaved = plan.NewOrphans
 	call.Ledger.Want(len(set.Objects), wanted, plan.Wanted)
 	call.Ledger.Want(len(set.Objects), apart, plan.Apart)
@@ -218,7 +218,7 @@ func (r *Reconciler) call(owner Owner, items []*InventoryItem, config execute.Co
 		Owner: known, Memory: r.memory.For(owner.ID), Report: decide.NewReporter(), Additional: r.additionalTypes(owner),
 		Ledger: run.NewLedger(items, owner.Store, r.options.Clock),
 	}
-	r.judges.Share(known.Label, len(items))
+	r.config.Judges.Share(known.Label, len(items))
 	c.Consent = run.NewConsent(c.Ledger, r.cache, owner.Fence, owner.Confirm)
 	c.Server = &execute.Server{Config: config, Label: known.Label, Concurrency: r.options.MaxConcurrency, Permit: c.Consent.Permit}
 	c.Executor = &execute.Executor{
@@ -257,7 +257,7 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 	if err := checkManagedTypes(request.AdditionalManagedTypes); err != nil {
 		return nil, err
 	}
-	c := r.call(request.Owner, request.Inventory, r.server())
+	c := r.call(request.Owner, request.Inventory, r.config)
 	for _, owner := range request.Departing {
 		c.Losses.Departing = append(c.Losses.Departing, guard.Departing{Label: manifest.OwnerLabel(owner.ID), Items: owner.Inventory})
 	}
@@ -382,7 +382,7 @@ func isUnfinished(call *run.Call, t *prepare.Object, item *InventoryItem) bool {
 // with hooks must not hide why they run.
 func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, choose selection, result *Result) error {
 	request.Inventory, request.Expected, request.CarryOn, request.AfterWave = result.Inventory, nil, false, nil
-	c, err := r.begin(request, r.server(), choose)
+	c, err := r.begin(request, r.config, choose)
 	if err != nil || len(c.wanted) == 0 {
 		return err
 	}

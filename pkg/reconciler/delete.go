@@ -61,7 +61,7 @@ func (r *Reconciler) deletion(request DeleteRequest) *run.Call {
 	}
 	request.forDecisions().ProtectHome(items)
 	decide.Sort(items)
-	call := r.call(request.Owner, items, r.server())
+	call := r.call(request.Owner, items, r.config)
 	call.Ledger.DecisionsUnsaved = newOrphans
 	return call
 }
@@ -96,7 +96,7 @@ func (r *Reconciler) abort(ctx context.Context, owner Owner, reason error) (Resu
 // caller must persist, and makes no request if there are no barriers.
 func (r *Reconciler) LiftBarriers(ctx context.Context, request DeleteRequest) ([]*InventoryItem, error) {
 	items := slices.Clone(request.Inventory)
-	c := r.call(request.Owner, items, r.server())
+	c := r.call(request.Owner, items, r.config)
 	for i, recorded := range items {
 		if recorded.Barrier == "" {
 			continue
@@ -151,7 +151,7 @@ func (r *Reconciler) Rebuild(ctx context.Context, request RebuildRequest) (Rebui
 		return RebuildResult{}, err
 	}
 	result := RebuildResult{Inventory: slices.Clone(request.Known)}
-	c := r.call(Owner{ID: request.ID}, nil, r.server())
+	c := r.call(Owner{ID: request.ID}, nil, r.config)
 	request.Policies = prepare.Or(declared, r.options.Policies)
 	found, unlisted, err := findDependents(ctx, c, request)
 	if err != nil {
@@ -183,7 +183,7 @@ func (r *Reconciler) Rebuild(ctx context.Context, request RebuildRequest) (Rebui
 // *RefusedError. If Apply would refuse one object, its Change.Refusal says why.
 func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options PlanOptions) (Plan, error) {
 	request.Fence, request.Store = nil, unsaved{}
-	c, err := r.begin(request, r.server().DryRun(), regular)
+	c, err := r.begin(request, r.config.DryRun(), regular)
 	if err != nil {
 		return Plan{}, err
 	}

@@ -6,6 +6,7 @@ package reconciler
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -110,17 +111,12 @@ const defaultConcurrency = 16
 // concurrent use for different owners; calls for one owner must not overlap.
 type Reconciler struct {
 	name    string
-	client  cluster.Client
 	options Options
-	keys    prepare.Keys
-	reader  *observe.Reader
-	judges  *judges.Judges
+	config  execute.Config
 	cache   *cache
 	memory  *decide.Memory
 	// definitions are nil unless AwaitReports is set.
 	definitions *judges.Definitions
-	// reading makes the reads that client may not make; nil if there is no other client. See As.
-	reading cluster.Client
 	// barrierPause is how long a barrier must be in force before the type is deleted: other instances of the API server
 	// may learn of it later than the one that created it.
 	barrierPause time.Duration
@@ -133,19 +129,20 @@ type Reconciler struct {
 // is forbidden too, dependents are read one by one.
 func New(name string, clnt cluster.Client, options Options) (*Reconciler, error) {
 	r, err := assemble(name, clnt, options)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		r.cache, err = newCache(r)
 	}
-	if r.cache, err = newCache(r); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("creating the reconciler %s: %w", name, err)
 	}
+	r.config.Observer = r.cache
 	return r, nil
 }
 
 // assemble returns a Reconciler without a cache.
 func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, error) {
 	if name == "" || clnt == nil {
-		return nil, fmt.Errorf("creating the reconciler %q: name and client are required", name)
+		return nil, errors.New("name and client are required")
 	}
 	options.FieldOwner = cmp.Or(options.FieldOwner, name)
 	if options.Finalizer == "" {
@@ -154,9 +151,7 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 	if options.MaxConcurrency <= 0 {
 		options.MaxConcurrency = defaultConcurrency
 	}
-	if options.Clock == nil {
-		options.Clock = clock.RealClock{}
-	}
+	options.Clock = cmp.Or[clock.PassiveClock](options.Clock, clock.RealClock{})
 	if options.Judge == nil {
 		options.Judge = status.NewAnalyzer(name, status.Options{Clock: options.Clock})
 	}
@@ -168,11 +163,11 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 	}
 	declared, err := prepare.Validate(options.Policies)
 	if err != nil {
-		return nil, fmt.Errorf("creating the reconciler %s: %w", name, err)
+		return nil, err
 	}
 	options.Policies = prepare.Or(declared, prepare.Defaults())
 	if err := checkManagedTypes(options.AdditionalManagedTypes); err != nil {
-		return nil, fmt.Errorf("creating the reconciler %s: %w", name, err)
+		return nil, err
 	}
 	var definitions *judges.Definitions
 	if options.AwaitReports {
@@ -180,25 +175,17 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 		options.Judge = judges.Await(options.Judge, definitions)
 	}
 	owners, keys := judges.New(name, options.Judge), prepare.NewKeys(name)
-	return &Reconciler{
-		name:         name,
-		client:       clnt,
-		options:      options,
-		keys:         keys,
-		reader:       newReader(keys, options, owners),
-		judges:       owners,
-		memory:       decide.NewMemory(),
-		definitions:  definitions,
-		barrierPause: guard.DefaultPause,
-	}, nil
-}
-
-func newReader(keys prepare.Keys, options Options, owners *judges.Judges) *observe.Reader {
-	return &observe.Reader{
+	reader := &observe.Reader{
 		OwnerLabel: keys.OwnerLabel, PrunePolicyAnnotation: keys.PrunePolicy, DigestAnnotation: keys.Digest, SuspendedDigest: prepare.DigestSuspended,
-		IgnoreFieldsAnnotation: keys.Prefix + types.AnnotationKeySuffixIgnoreFields,
-		Manager:                options.FieldOwner, Judges: owners, Clock: options.Clock,
+		IgnoreFieldsAnnotation: keys.Prefix + types.AnnotationKeySuffixIgnoreFields, Manager: options.FieldOwner, Judges: owners, Clock: options.Clock,
 	}
+	return &Reconciler{
+		name: name, options: options, memory: decide.NewMemory(), definitions: definitions, barrierPause: guard.DefaultPause,
+		config: execute.Config{
+			Client: clnt, Reader: reader, Judges: owners, Keys: keys, OwnerKind: options.OwnerKind, FieldOwner: options.FieldOwner,
+			OnOperation: options.OnOperation, Clock: options.Clock,
+		},
+	}, nil
 }
 
 // checkManagedTypes refuses patterns that match no type: they would protect nothing.
@@ -220,7 +207,7 @@ func (r *Reconciler) additionalTypes(owner Owner) []TypeInfo {
 
 func (r *Reconciler) preparer() prepare.Preparer {
 	return prepare.Preparer{
-		Scheme: r.client.Scheme(), Mapper: r.client.RESTMapper(), Keys: r.keys, OwnAnnotations: r.options.OwnAnnotations,
+		Scheme: r.config.Client.Scheme(), Mapper: r.config.Client.RESTMapper(), Keys: r.config.Keys, OwnAnnotations: r.options.OwnAnnotations,
 		FailuresAreFinal: r.options.FailuresAreFinal, AwaitTypes: r.options.AwaitTypes,
 	}
 }
@@ -229,14 +216,6 @@ func (r *Reconciler) preparer() prepare.Preparer {
 func (o Owner) forDecisions() decide.Owner {
 	return decide.Owner{
 		ID: o.ID, Label: manifest.OwnerLabel(o.ID), Namespace: o.Namespace, Home: o.Home, Self: o.Self, AdditionalManagedTypes: o.AdditionalManagedTypes,
-	}
-}
-
-// server returns the configuration of requests, for any owner.
-func (r *Reconciler) server() execute.Config {
-	return execute.Config{
-		Client: r.client, Reading: r.reading, Observer: r.cache, Reader: r.reader, Keys: r.keys,
-		Judges: r.judges, FieldOwner: r.options.FieldOwner, OwnerKind: r.options.OwnerKind, OnOperation: r.options.OnOperation, Clock: r.options.Clock,
 	}
 }
 
@@ -410,8 +389,6 @@ type (
 	// Deletions limits how many redundant dependents are deleted. It does not concern the deletion of the owner,
 	// dependents that are orphaned, or those that have served their purpose. The zero value is no limit.
 	Deletions = inventory.Deletions
-	// Unhealthy is a dependent that does its job in part, or not at all.
-	Unhealthy = inventory.Unhealthy
 	// HeldDeletions are dependents that are not deleted without approval.
 	HeldDeletions = inventory.HeldDeletions
 	// Policies apply to objects whose annotations do not say otherwise. An empty field defaults to the one of

@@ -222,7 +222,7 @@ func newCache(r *Reconciler) (*cache, error) {
 		owner = manifest.OwnerLabel(options.Owner)
 	}
 	watching := observe.Options{
-		Reader: r.reader, Config: r.client.Config(), HTTPClient: r.client.HttpClient(), Mapper: r.client.RESTMapper(),
+		Reader: r.config.Reader, Config: r.config.Client.Config(), HTTPClient: r.config.Client.HttpClient(), Mapper: r.config.Client.RESTMapper(),
 		Owner: owner, Delay: options.WatchDelay, MaxBytes: options.MaxObservedBytes, Notify: c.notify, Log: options.Log,
 	}
 	if r.definitions != nil {
@@ -288,7 +288,7 @@ func Connect(config *rest.Config) (cluster.Client, error) { return clients.Plain
 // Owner.AdditionalManagedTypes r is not used, and names of instances that only r may read are not disclosed.
 func (r *Reconciler) As(clnt cluster.Client) *Reconciler {
 	other := *r
-	other.client, other.reading, other.memory = clnt, r.client, decide.NewMemory()
+	other.config.Client, other.config.Reading, other.memory = clnt, r.config.Client, decide.NewMemory()
 	return &other
 }
 
@@ -311,7 +311,7 @@ func (r *Reconciler) Forget(ownerID string) {
 	_ = r.cache.Watch(context.Background(), label, nil)
 	_ = r.cache.WatchNames(context.Background(), label, nil)
 	r.memory.For(ownerID).Keep(nil)
-	r.judges.Forget(label)
+	r.config.Judges.Forget(label)
 }
 
 // Need says that an owner has, or is about to have, dependents of a kind.

@@ -76,12 +76,9 @@ func (r *Reporter) HasFailures() bool {
 
 // Grades reports how well a dependent does its job, as far as that is known.
 func (r *Reporter) Grades(item *inventory.Item, grade status.Grade, message string) {
-	if grade == "" || grade == status.GradeHealthy {
-		return
+	if grade != "" && grade != status.GradeHealthy {
+		r.add(&r.result.Unhealthy, item, inventory.Notice{Message: message, Grade: grade})
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.result.Unhealthy = append(r.result.Unhealthy, inventory.Unhealthy{Notice: inventory.Notice{Object: objectRef(item), Message: message}, Grade: grade})
 }
 
 // Drifts reports drift of a dependent that is not corrected.
@@ -144,12 +141,11 @@ func (r *Reporter) End() inventory.Result {
 	slices.SortFunc(r.result.Actions, func(a, b inventory.Action) int {
 		return cmp.Or(cmp.Compare(a.Wave, b.Wave), cmp.Compare(a.Verb, b.Verb))
 	})
-	for _, notices := range [][]inventory.Notice{r.result.Waits, r.result.Failures, r.result.Drift, r.result.Notes, r.result.Errors} {
+	for _, notices := range [][]inventory.Notice{r.result.Waits, r.result.Failures, r.result.Drift, r.result.Notes, r.result.Errors, r.result.Unhealthy} {
 		slices.SortFunc(notices, func(a, b inventory.Notice) int {
 			return cmp.Or(types.IDOf(a.Object).Compare(types.IDOf(b.Object)), cmp.Compare(a.Message, b.Message))
 		})
 	}
-	slices.SortFunc(r.result.Unhealthy, func(a, b inventory.Unhealthy) int { return types.IDOf(a.Object).Compare(types.IDOf(b.Object)) })
 	return r.result
 }
 

@@ -201,13 +201,6 @@ func (x *Executor) createNamespace(ctx context.Context, name string) error {
 	return outcome()
 }
 
-// isAlone reports whether no other field manager has written the object that we have just applied, or field ownership
-// is not tracked.
-func isAlone(managedFields any) bool {
-	entries, _ := managedFields.([]any)
-	return len(entries) < 2
-}
-
 // RemoveSurplus removes what other field managers added to the declared fields, as far as the update policy says so. It
 // returns the new object and the removed fields; nil if it removed nothing.
 func (x *Executor) RemoveSurplus(
@@ -238,8 +231,9 @@ func (x *Executor) withoutSurplus(t *prepare.Object, object *unstructured.Unstru
 	if err != nil {
 		return nil, nil, err
 	}
-	if entries, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "managedFields"); isAlone(entries) && len(restored) == 0 {
-		return nil, nil, nil
+	managed, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "managedFields")
+	if entries, _ := managed.([]any); len(entries) < 2 && len(restored) == 0 {
+		return nil, nil, nil // no other field manager has written the object, or field ownership is not tracked
 	}
 	surplus, err := x.othersFields(t, object, func(manager string) bool { return x.Reclaims(t.Update, manager) })
 	if err != nil {
@@ -510,7 +504,7 @@ func (x *Executor) restoredAccount(t *prepare.Object, object *unstructured.Unstr
 	if !ok {
 		return nil, nil
 	}
-	fields := []fieldpath.Path{append(slices.Clone(pod), fieldName("serviceAccountName")), append(slices.Clone(pod), fieldName("serviceAccount"))}
+	fields := []fieldpath.Path{append(slices.Clone(pod), fieldpath.FieldNameElement("serviceAccountName")), append(slices.Clone(pod), fieldpath.FieldNameElement("serviceAccount"))}
 	manifest, err := x.Manifests.Of(t)
 	if err != nil {
 		return nil, err
@@ -537,8 +531,6 @@ var podSpecs = map[schema.GroupKind]fieldpath.Path{
 	{Group: "batch", Kind: "CronJob"}:          fieldpath.MakePathOrDie("spec", "jobTemplate", "spec", "template", "spec"),
 	{Group: "", Kind: "ReplicationController"}: fieldpath.MakePathOrDie("spec", "template", "spec"),
 }
-
-func fieldName(name string) fieldpath.PathElement { return fieldpath.PathElement{FieldName: &name} }
 
 // Same compares two states of one object, apart from the metadata that the server changes with each write.
 func Same(a, b *unstructured.Unstructured) bool {

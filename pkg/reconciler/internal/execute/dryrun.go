@@ -167,19 +167,14 @@ func (p *Preview) compared(change *inventory.Change, t *prepare.Object, d decide
 		p.forgetAllocated(t, change.After, c.after.GetUID())
 		return
 	}
-	change.Conflicts = p.conflicts(c)
+	change.Conflicts = conflictsOf(fieldset.Taken(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.x.Server.FieldOwner))
 }
 
-// conflicts returns the fields that a write would take from others; none if field ownership cannot be read.
-func (p *Preview) conflicts(c comparison) []inventory.FieldChange {
-	taken, err := fieldset.Taken(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.x.Server.FieldOwner)
+// conflictsOf returns the fields that a write would take from others; none if field ownership cannot be read.
+func conflictsOf(taken []fieldset.Taking, err error) []inventory.FieldChange {
 	if err != nil {
 		return nil
 	}
-	return conflictsOf(taken)
-}
-
-func conflictsOf(taken []fieldset.Taking) []inventory.FieldChange {
 	changes := make([]inventory.FieldChange, len(taken))
 	for i, taking := range taken {
 		changes[i] = fieldChange(taking.Path, taking.Writer)
@@ -388,7 +383,7 @@ func (p *Preview) compute(change *inventory.Change, t *prepare.Object, s decide.
 		}
 		after = &unstructured.Unstructured{Object: content}
 		if !change.Recreate {
-			change.Conflicts = p.localConflicts(s.Live, manifest)
+			change.Conflicts = conflictsOf(fieldset.WouldTake(s.Live.Object, manifest.Object, s.Live.GetManagedFields(), p.x.Server.FieldOwner))
 		}
 		if err := p.removeLocally(after, t, change.Recreate, manifest); err != nil {
 			return err
@@ -406,16 +401,6 @@ func (p *Preview) show(change *inventory.Change, t *prepare.Object, s decide.Sit
 		p.forgetAllocated(t, change.Before, s.Live.GetUID())
 		p.forgetAllocated(t, change.After, s.Live.GetUID())
 	}
-}
-
-// localConflicts returns the fields that applying a manifest would take from others; none if field ownership cannot be
-// read.
-func (p *Preview) localConflicts(live, manifest *unstructured.Unstructured) []inventory.FieldChange {
-	taken, err := fieldset.WouldTake(live.Object, manifest.Object, live.GetManagedFields(), p.x.Server.FieldOwner)
-	if err != nil {
-		return nil
-	}
-	return conflictsOf(taken)
 }
 
 // removeLocally removes fields of others that the write would remove: all of them if the object is recreated, otherwise

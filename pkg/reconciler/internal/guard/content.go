@@ -264,7 +264,7 @@ func (l *Losses) discover(ctx context.Context, demands []Demand, found map[schem
 		return slices.ContainsFunc(demands, func(d Demand) bool { return prepare.Matches(d.TypeVersionInfo, gvk) })
 	})
 	if err == nil {
-		err = decideUnanswered(demands, silent, func(definition *inventory.Item) (bool, error) { return l.hasAnswered(ctx, definition) })
+		err = l.unanswered(ctx, demands, silent)
 	}
 	if err != nil {
 		return err
@@ -275,9 +275,9 @@ func (l *Losses) discover(ctx context.Context, demands []Demand, found map[schem
 	return nil
 }
 
-// decideUnanswered returns an *UnknownTypeError if an API that does not answer may have objects of a demanded type. An
-// API that has never answered since a dependent defined it has none.
-func decideUnanswered(demands []Demand, silent map[schema.GroupVersion]error, hasAnswered func(*inventory.Item) (bool, error)) error {
+// unanswered returns an *UnknownTypeError if an API that does not answer may have objects of a demanded type. An API that
+// has never answered since a dependent defined it has none.
+func (l *Losses) unanswered(ctx context.Context, demands []Demand, silent map[schema.GroupVersion]error) error {
 	versions := slices.SortedFunc(maps.Keys(silent), func(a, b schema.GroupVersion) int { return cmp.Compare(a.String(), b.String()) })
 	for _, version := range versions {
 		for _, d := range demands {
@@ -285,7 +285,7 @@ func decideUnanswered(demands []Demand, silent map[schema.GroupVersion]error, ha
 				continue
 			}
 			if d.definition != nil {
-				if answered, err := hasAnswered(d.definition); err != nil {
+				if answered, err := l.hasAnswered(ctx, d.definition); err != nil {
 					return err
 				} else if !answered {
 					continue

@@ -35,8 +35,8 @@ type inquiry struct {
 	losses  *Losses
 	demands []Demand
 	except  string // value of the owner label; its objects and the owner itself do not count; if empty, all objects count
-	// recorded returns the items of the owner by object.
-	recorded func() map[types.ObjectID]*inventory.Item
+	// recorded are the items of the owner by object.
+	recorded map[types.ObjectID]*inventory.Item
 }
 
 // Instances returns one instance for each demanded type that has instances without the given owner label (if the label
@@ -46,10 +46,7 @@ func (l *Losses) Instances(ctx context.Context, demands []Demand, except string)
 	if err != nil {
 		return nil, err
 	}
-	q := inquiry{
-		losses: l, demands: demands, except: except,
-		recorded: sync.OnceValue(func() map[types.ObjectID]*inventory.Item { return decide.Index(l.Items) }),
-	}
+	q := inquiry{losses: l, demands: demands, except: except, recorded: decide.Index(l.Items)}
 	found := make([]*inventory.Blocker, len(mappings))
 	err = concurrent.Each(l.Server.Concurrency, mappings, func(i int, mapping *meta.RESTMapping) (err error) {
 		found[i], err = q.anInstance(ctx, mapping)
@@ -97,7 +94,7 @@ func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*inven
 	if !forbidden && (found == nil || q.except == "") {
 		return found, err
 	}
-	who, lookErr := decideLister(q.demands, mapping.GroupVersionKind, func(definition *inventory.Item) (bool, error) { return q.losses.isOurs(ctx, definition) })
+	who, lookErr := q.lister(ctx, mapping.GroupVersionKind)
 	switch {
 	case lookErr != nil:
 		return nil, lookErr
@@ -158,7 +155,7 @@ func (q *inquiry) isOwn(instance client.Object) bool {
 	if q.losses.Owner.Self != nil && types.IDOf(instance) == types.IDOf(q.losses.Owner.Self) {
 		return true
 	}
-	item := q.recorded()[types.IDOf(instance)]
+	item := q.recorded[types.IDOf(instance)]
 	return item != nil && item.UID != "" && item.UID == instance.GetUID() &&
 		label == "" && !fieldset.IsCopy(instance, q.losses.Server.FieldOwner)
 }
@@ -188,11 +185,9 @@ type Demand struct {
 // instances stay.
 func (l *Losses) Demands(ctx context.Context) ([]Demand, error) {
 	var demands []Demand
-	for _, additional := range l.Configured {
-		demands = append(demands, Demand{TypeVersionInfo: inAnyVersion(additional), configured: true})
-	}
-	for _, additional := range l.Owner.AdditionalManagedTypes {
-		demands = append(demands, Demand{TypeVersionInfo: inAnyVersion(additional)})
+	for i, additional := range slices.Concat(l.Configured, l.Owner.AdditionalManagedTypes) {
+		pattern := inventory.TypeVersionInfo{Group: additional.Group, Version: prepare.Wildcard, Kind: additional.Kind}
+		demands = append(demands, Demand{TypeVersionInfo: pattern, configured: i < len(l.Configured)})
 	}
 	for _, item := range l.Items {
 		if item.Phase == inventory.PhaseCompleted || prepare.IsOrphanedOnDelete(item.DeletePolicy) {
@@ -205,10 +200,6 @@ func (l *Losses) Demands(ctx context.Context) ([]Demand, error) {
 		demands = append(demands, defined...)
 	}
 	return demands, nil
-}
-
-func inAnyVersion(t inventory.TypeInfo) inventory.TypeVersionInfo {
-	return inventory.TypeVersionInfo{Group: t.Group, Version: prepare.Wildcard, Kind: t.Kind}
 }
 
 // DefinedBy returns the types that a dependent defines, according to its name. Recorded types count only if they match
@@ -263,11 +254,11 @@ const (
 	listedByReader               // the client of the reconciler from which Reconciler.As made this one
 )
 
-// decideLister decides who lists the instances of a type. The record is no proof that an owner defines a type; the
-// definition must be ours.
-func decideLister(demands []Demand, gvk schema.GroupVersionKind, isOurs func(*inventory.Item) (bool, error)) (lister, error) {
+// lister decides who lists the instances of a type. The record is no proof that an owner defines a type; the definition
+// must be ours.
+func (q *inquiry) lister(ctx context.Context, gvk schema.GroupVersionKind) (lister, error) {
 	who := listedByNobody
-	for _, d := range demands {
+	for _, d := range q.demands {
 		switch {
 		case !prepare.Matches(d.TypeVersionInfo, gvk):
 		case d.configured:
@@ -275,7 +266,7 @@ func decideLister(demands []Demand, gvk schema.GroupVersionKind, isOurs func(*in
 		case d.definition == nil:
 			who = listedByClient
 		default:
-			if ours, err := isOurs(d.definition); ours || err != nil {
+			if ours, err := q.losses.isOurs(ctx, d.definition); ours || err != nil {
 				return listedByReader, err
 			}
 		}

@@ -124,7 +124,10 @@ func (m *Manifests) suspend(t *Object, completed bool) (*Object, error) {
 	judge := suspending.SuspensionJudge()
 	form.Suspended, form.Vanishing, form.Unchanged, form.Incomplete = true, suspending.IsDeleted(), unchanged, isLate && !completed
 	if isLate || !unchanged {
-		form.Digest, form.Former = DigestSuspended+form.Digest, suspended(form.Former)
+		form.Digest = DigestSuspended + form.Digest
+		for i, digest := range form.Former {
+			form.Former[i] = DigestSuspended + digest
+		}
 	}
 	form.Judged, form.ReadsContent = judge != nil, form.ReadsContent || judge != nil
 	// Without a judge that says otherwise, such an object is deleted once its form is applied.
@@ -233,12 +236,3 @@ func (e *LateError) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause.
 func (e *LateError) Unwrap() error { return e.err }
-
-// suspended returns the digests of suspended forms of manifests with the given ones.
-func suspended(digests []string) []string {
-	var forms []string
-	for _, digest := range digests {
-		forms = append(forms, DigestSuspended+digest)
-	}
-	return forms
-}

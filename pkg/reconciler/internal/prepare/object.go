@@ -189,7 +189,7 @@ func digestsOf(object *unstructured.Unstructured, policy inventory.ReconcilePoli
 		return former, "", err
 	}
 	sum, _, _ := strings.Cut(strings.TrimPrefix(former, DigestRules), "@")
-	if len(source.DigestKey) > 0 && isSecret(object) {
+	if len(source.DigestKey) > 0 && object.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
 		sum = manifest.Keyed(source.DigestKey, sum)[:len(sum)]
 	}
 	now = DigestRules + sum
@@ -200,10 +200,6 @@ func digestsOf(object *unstructured.Unstructured, policy inventory.ReconcilePoli
 		former = ""
 	}
 	return now, former, nil
-}
-
-func isSecret(object *unstructured.Unstructured) bool {
-	return object.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Secret"}
 }
 
 // DigestOf returns the digest of a manifest, without a key.

@@ -129,8 +129,6 @@ type Ledger struct {
 	clock clock.PassiveClock
 	gone  map[*inventory.Item]bool
 	saved time.Time
-
-	named func() map[name][]*inventory.Item // wanted items by their names, whatever their groups are
 }
 
 // Saver persists an inventory; see the Store of an owner.
@@ -140,21 +138,8 @@ type Saver interface {
 
 // NewLedger returns a ledger of items, none of which is wanted.
 func NewLedger(items []*inventory.Item, store Saver, clock clock.PassiveClock) *Ledger {
-	l := &Ledger{Items: items, store: store, clock: clock, gone: map[*inventory.Item]bool{}, saved: clock.Now()}
-	l.named = sync.OnceValue(func() map[name][]*inventory.Item {
-		named := make(map[name][]*inventory.Item, len(l.Wanted))
-		for _, item := range l.Wanted {
-			named[nameOfItem(item)] = append(named[nameOfItem(item)], item)
-		}
-		return named
-	})
-	return l
+	return &Ledger{Items: items, store: store, clock: clock, gone: map[*inventory.Item]bool{}, saved: clock.Now()}
 }
-
-// name is what objects have in common that an API server may serve in several groups.
-type name struct{ kind, namespace, name string }
-
-func nameOfItem(item *inventory.Item) name { return name{item.Kind, item.Namespace, item.Name} }
 
 // Want sets the items of some of the desired objects of the request, in the order of these; count is the number of all.
 func (l *Ledger) Want(count int, wanted []*prepare.Object, items []*inventory.Item) {

@@ -275,7 +275,11 @@ func (l *live) wrote(t *prepare.Object, object *unstructured.Unstructured, d dec
 		if l.call.Ledger.changed[t.Index] || !d.MayChangeNothing(t) {
 			l.call.Report.Acted(d.Verb, t.ApplyOrder, item, d.Message)
 		}
-		noteManifest(l.call.Report, t, item, d.Verb)
+		if !d.Verb.IsCorrection() { // which writes nothing new
+			for _, note := range t.Notes {
+				l.call.Report.Notes(item, note)
+			}
+		}
 		item.Phase = inventory.PhaseUpdating
 		if d.Action == decide.Create {
 			item.Phase = inventory.PhaseCreating
@@ -288,16 +292,6 @@ func (l *live) wrote(t *prepare.Object, object *unstructured.Unstructured, d dec
 	item.DeletePolicy, item.PrunePolicy = l.call.Owner.DeletePolicy(item, t.Delete), t.Prune
 	s := decide.Situation{Owner: l.call.Owner.Label, Exists: true, Seen: seen}
 	return l.settled(t, s)
-}
-
-// noteManifest reports what is strange about a manifest that was written. A correction writes nothing new.
-func noteManifest(to *decide.Reporter, t *prepare.Object, item *inventory.Item, verb inventory.Verb) {
-	if verb.IsCorrection() {
-		return
-	}
-	for _, note := range t.Notes {
-		to.Notes(item, note)
-	}
 }
 
 // create creates a desired object, if the owner confirms that it is still wanted.

@@ -345,8 +345,10 @@ func isOwnerUnknown(s decide.Situation) bool { return !s.Proven && s.Seen.Record
 // object.
 func (p *planned) lookAgain(ctx context.Context, item *inventory.Item, last decide.Situation, attempt int) (decide.Situation, error) {
 	if last.Live != nil {
-		if err := pause(ctx, retryPause<<attempt); err != nil {
-			return last, fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
+		select {
+		case <-ctx.Done():
+			return last, fmt.Errorf("looking at %s: %w", types.IDOf(item), context.Cause(ctx))
+		case <-time.After(retryPause << attempt):
 		}
 	}
 	return p.read(ctx, item)
@@ -371,18 +373,6 @@ func (p *planned) lookForEnd(ctx context.Context, item *inventory.Item) (decide.
 // retryPause is how long to wait before repeating a dry run for the first time because the object has changed; it
 // doubles each time. A controller at work may write an object's status several times within a second.
 const retryPause = 100 * time.Millisecond
-
-// pause waits, unless the context ends first.
-func pause(ctx context.Context, atMost time.Duration) error {
-	timer := time.NewTimer(atMost)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
-}
 
 // openInstances has the observer watch all instances whose types are served.
 func (p *planned) openInstances(ctx context.Context, members []*prepare.Object) (placed bool, err error) {

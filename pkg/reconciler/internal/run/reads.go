@@ -226,14 +226,9 @@ func (c *Call) Watch(ctx context.Context, wanted []*prepare.Object, upTo prepare
 	if !told {
 		c.needs = map[schema.GroupVersionKind]*need{}
 	}
-	var last *prepare.Object
 	for _, t := range wanted {
-		if last != nil && asLast(t, last) {
-			continue
-		}
 		if t.Stage() <= upTo || c.Ledger.Of(t).UID != "" {
 			more = c.addNeed(t.GVK(), t.Key, t.ReadsContent, t.Extracting) || more
-			last = t
 		}
 	}
 	for _, item := range c.Ledger.Redundant() {
@@ -243,11 +238,6 @@ func (c *Call) Watch(ctx context.Context, wanted []*prepare.Object, upTo prepare
 		return nil
 	}
 	return c.Server.Observer.Watch(ctx, c.Owner.Label, c.allNeeds())
-}
-
-// asLast reports whether a desired object needs the same as the one before it.
-func asLast(t, last *prepare.Object) bool {
-	return last.GVK() == t.GVK() && last.Key.Namespace == t.Key.Namespace && last.ReadsContent == t.ReadsContent && !t.Extracting
 }
 
 // addNeed adds what an object needs, and reports whether that is new.

@@ -501,7 +501,10 @@ func (w *Waves) candidates(ctx context.Context, items []*inventory.Item) []*Cand
 // wantedAs returns the desired object that a redundant one is; empty if it is none. An API server may serve one object
 // in several groups, as it does with Events, and only the UID shows it.
 func (c *Call) wantedAs(ctx context.Context, item *inventory.Item, s decide.Situation) (string, error) {
-	for _, wanted := range c.Ledger.named()[nameOfItem(item)] {
+	for _, wanted := range c.Ledger.Wanted {
+		if wanted.Kind != item.Kind || wanted.NameInfo != item.NameInfo {
+			continue
+		}
 		other, err := c.Server.Ask(ctx, wanted)
 		if err != nil {
 			return "", err
