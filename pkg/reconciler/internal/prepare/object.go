@@ -249,12 +249,9 @@ func IsContainer(key types.ObjectID) bool {
 
 // DeclaresData reports whether the manifest of a Secret or ConfigMap has content.
 func DeclaresData(object *unstructured.Unstructured) bool {
-	for _, field := range []string{"data", "binaryData"} {
-		if content, _, _ := unstructured.NestedMap(object.Object, field); len(content) > 0 {
-			return true
-		}
-	}
-	return false
+	data, _, _ := unstructured.NestedMap(object.Object, "data")
+	binary, _, _ := unstructured.NestedMap(object.Object, "binaryData")
+	return len(data)+len(binary) > 0
 }
 
 // runsOnce reports whether an object that ends is a hook, or runs once for each state of the owner, so that it has

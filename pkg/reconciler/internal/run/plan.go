@@ -106,7 +106,7 @@ func (p *planned) plan(wanted []*prepare.Object, suspend bool) inventory.Plan {
 // change returns the parts of a change that do not depend on the object in the cluster.
 func (p *planned) change(t *prepare.Object) (inventory.Change, error) {
 	item := p.call.Ledger.Of(t)
-	change := inventory.Change{Object: inventory.ObjectInfo{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}, Wave: t.ApplyOrder, Notes: slices.Clone(t.Notes)}
+	change := inventory.Change{Object: item.Info(), Wave: t.ApplyOrder, Notes: slices.Clone(t.Notes)}
 	content := t.Digest
 	if content == prepare.DigestLate || content == prepare.DigestOnce && item.Phase == inventory.PhaseScheduledForApplication {
 		// All objects that are applied once have the same digest, and so have all late objects; but this one still has
@@ -236,8 +236,7 @@ func (p *planned) noted(changes []inventory.Change) []inventory.Change {
 		notes[types.IDOf(notice.Object)] = append(notes[types.IDOf(notice.Object)], notice.Message)
 	}
 	for i := range changes {
-		object := &changes[i].Object
-		messages := slices.Concat(changes[i].Notes, notes[types.IDOf(&inventory.Item{TypeVersionInfo: object.TypeVersionInfo, NameInfo: object.NameInfo})])
+		messages := slices.Concat(changes[i].Notes, notes[types.IDOf(changes[i].Object)])
 		slices.Sort(messages)
 		changes[i].Notes = slices.Compact(messages)
 	}

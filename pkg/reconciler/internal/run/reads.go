@@ -30,16 +30,10 @@ import (
 // objects that are desired themselves.
 func WatchReads(ctx context.Context, call *Call, wanted []*prepare.Object) error {
 	var names []observe.Name
-	var own map[types.ObjectID]bool
 	for _, t := range wanted {
 		for _, read := range readsOf(call, t) {
-			if own == nil {
-				own = make(map[types.ObjectID]bool, len(wanted))
-				for _, other := range wanted {
-					own[other.Key] = true
-				}
-			}
-			if id := types.IDOf(itemOf(nameOf(read))); own[id] {
+			id := types.IDOf(itemOf(nameOf(read)))
+			if slices.ContainsFunc(wanted, func(other *prepare.Object) bool { return other.Key == id }) {
 				return inventory.NewRefusedError(fmt.Sprintf("%s: reads %s, which is also a dependent; extract its data instead", t.Key, id))
 			}
 			names = append(names, nameOf(read))

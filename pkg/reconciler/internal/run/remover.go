@@ -519,13 +519,10 @@ func (c *Call) wantedAs(ctx context.Context, item *inventory.Item, s decide.Situ
 // purge deletes, at the end of a wave, applied desired objects that have served their purpose, and reports whether all
 // of them are gone. A desired object has served its purpose if it is ready, also if that is not awaited, and its
 // purge order is not above over, the last order before the next wave.
-func (w *Waves) purge(ctx context.Context, purgeable []*prepare.Object, order, over int) (done bool, err error) {
-	var due []*prepare.Object
-	for _, t := range purgeable {
-		if t.ApplyOrder <= order && *t.PurgeOrder <= over && isPurgeable(w.call.Ledger.Of(t)) {
-			due = append(due, t)
-		}
-	}
+func (w *Waves) purge(ctx context.Context, wanted []*prepare.Object, order, over int) (done bool, err error) {
+	due := slices.DeleteFunc(slices.Clone(wanted), func(t *prepare.Object) bool {
+		return t.PurgeOrder == nil || t.ApplyOrder > order || *t.PurgeOrder > over || !isPurgeable(w.call.Ledger.Of(t))
+	})
 	unready, err := w.remover.complete(ctx, due, order)
 	if err != nil {
 		return false, fmt.Errorf("purging at the end of %s: %w", types.WaveText(order), err)

@@ -85,7 +85,6 @@ func (w *Waves) apply(ctx context.Context, wanted []*prepare.Object) (ready bool
 
 // walk applies the desired objects wave by wave, until it has to wait. It returns how many of them it has passed.
 func (w *Waves) walk(ctx context.Context, wanted []*prepare.Object) (done int, ready bool, err error) {
-	purgeable := slices.DeleteFunc(slices.Clone(wanted), func(t *prepare.Object) bool { return t.PurgeOrder == nil })
 	waves := prepare.Group(wanted, func(t *prepare.Object) int { return t.ApplyOrder })
 	for i, wave := range waves {
 		if w.call.Policies.PruneAt == inventory.PruneAtWaves {
@@ -109,7 +108,7 @@ func (w *Waves) walk(ctx context.Context, wanted []*prepare.Object) (done int, r
 		}
 		// Objects that are not ready may need those that would be purged. A later call purges these.
 		if !w.passed {
-			if ready, err := w.purge(ctx, purgeable, wave[0].ApplyOrder, over); err != nil || !ready {
+			if ready, err := w.purge(ctx, wanted, wave[0].ApplyOrder, over); err != nil || !ready {
 				return done, false, err
 			}
 		}
