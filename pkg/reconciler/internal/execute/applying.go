@@ -372,29 +372,20 @@ const duplicateEntries = "duplicate entries for key"
 // new value. Then the object is replaced by its manifest, if the update policy permits that. If that is rejected as
 // well, a field cannot be changed.
 
-// Remedy is what helps after the API server has rejected an apply request as invalid.
-type Remedy int
-
-const (
-	// Replaced means that the object was replaced by its manifest, which can be applied now.
-	Replaced Remedy = iota
-	// Recreation means that the object cannot be updated, and may be recreated if ProbeCreation permits it.
-	Recreation
-)
-
-// Remedy replaces an observed object for which the API server has rejected an apply request (cause), and returns the
-// response. The error is the cause if nothing helps.
-func (x *Executor) Remedy(ctx context.Context, t *prepare.Object, item *inventory.Item, s decide.Situation, cause error) (Remedy, *unstructured.Unstructured, error) {
+// Remedy replaces an observed object for which the API server has rejected an apply request as invalid (cause) by its
+// manifest, which can be applied then, and returns the response. It returns nil if the object cannot be updated, and may
+// be recreated if ProbeCreation permits it. The error is the cause if nothing helps.
+func (x *Executor) Remedy(ctx context.Context, t *prepare.Object, item *inventory.Item, s decide.Situation, cause error) (*unstructured.Unstructured, error) {
 	live, err := x.readUnchanged(ctx, item, s)
 	if apierrors.IsForbidden(err) {
-		return 0, nil, cause
+		return nil, cause
 	}
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	object, kept, err := x.replacement(t, item, s, live)
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	options := []client.UpdateOption{client.FieldOwner(x.Server.FieldOwner)}
 	if len(kept) > 0 {
@@ -403,15 +394,15 @@ func (x *Executor) Remedy(ctx context.Context, t *prepare.Object, item *inventor
 	err = x.Server.Mutate("update", func() error { return x.Server.Client.Update(ctx, object, options...) })
 	switch {
 	case err == nil && len(kept) == 0:
-		return Replaced, object, nil
+		return object, nil
 	case err == nil:
-		return 0, nil, fmt.Errorf("%w; the fields %s, which others have set, do not go with the manifest: remove them, or use the update policy replace", cause, FieldTexts(kept))
+		return nil, fmt.Errorf("%w; the fields %s, which others have set, do not go with the manifest: remove them, or use the update policy replace", cause, FieldTexts(kept))
 	case apierrors.IsForbidden(err), IsInvalid(err) && !s.MayRecreate(t):
-		return 0, nil, cause
+		return nil, cause
 	case !IsInvalid(err):
-		return 0, nil, err
+		return nil, err
 	default:
-		return Recreation, nil, nil
+		return nil, nil // it has to be recreated
 	}
 }
 

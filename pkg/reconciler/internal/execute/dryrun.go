@@ -114,8 +114,8 @@ func (p *Preview) apply(ctx context.Context, t *prepare.Object, d decide.Decisio
 	if !IsInvalid(err) || d.Action == decide.Compare {
 		return object, err
 	}
-	remedy, object, err := p.x.Remedy(ctx, t, item, s, err)
-	if err == nil && remedy == Recreation {
+	object, err = p.x.Remedy(ctx, t, item, s, err)
+	if err == nil && object == nil {
 		if err = p.x.ProbeCreation(ctx, t, item); err == nil {
 			err = errRecreation
 		}

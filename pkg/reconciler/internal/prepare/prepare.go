@@ -208,7 +208,7 @@ const (
 
 func newScopes(p Preparer, objects []*unstructured.Unstructured) *scopes {
 	s := &scopes{
-		mapper: p.Mapper, prefix: p.Keys.Prefix, await: p.AwaitTypes, awaited: map[schema.GroupVersionKind]bool{},
+		mapper: p.Mapper, prefix: p.Keys.Prefix, await: p.AwaitTypes, awaited: map[schema.GroupVersionKind]bool{}, strangers: map[string][]string{},
 		defined: map[schema.GroupKind]scope{}, apiServices: map[schema.GroupVersion]bool{}, known: map[schema.GroupVersionKind]scope{},
 	}
 	for _, u := range objects {
@@ -251,9 +251,6 @@ func (s *scopes) place(u *unstructured.Unstructured, namespace string) (problem 
 		case AwaitsType(s.prefix, u.GetAnnotations(), s.await):
 			s.awaited[u.GroupVersionKind()] = true
 		default:
-			if s.strangers == nil {
-				s.strangers = map[string][]string{}
-			}
 			text := s.unknown(u.GroupVersionKind())
 			s.strangers[text] = append(s.strangers[text], types.IDOf(u).String())
 		}
@@ -393,7 +390,7 @@ func (p Preparer) manifests(source Source, objects []*unstructured.Unstructured)
 	if objects == nil {
 		objects = make([]*unstructured.Unstructured, len(source.Objects))
 	}
-	return &Manifests{preparer: p, source: source, objects: slices.Clone(objects)}
+	return &Manifests{preparer: p, source: source, objects: slices.Clone(objects), completed: map[int]*unstructured.Unstructured{}}
 }
 
 // Keep keeps the manifests in a set, if all of them are prepared.

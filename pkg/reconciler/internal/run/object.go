@@ -193,11 +193,11 @@ func (l *live) overwrite(ctx context.Context, t *prepare.Object, s decide.Situat
 	if !execute.IsInvalid(err) {
 		return o, false, err
 	}
-	remedy, object, err := l.call.Executor.Remedy(ctx, t, l.call.Ledger.Of(t), s, err)
+	object, err := l.call.Executor.Remedy(ctx, t, l.call.Ledger.Of(t), s, err)
 	switch {
 	case err != nil:
 		return o, false, err
-	case remedy == execute.Replaced:
+	case object != nil:
 		s.Seen, l.call.Ledger.changed[t.Index] = l.call.Server.Reader.Read(object), true
 		o, err = l.write(ctx, t, s, d)
 		return o, false, err

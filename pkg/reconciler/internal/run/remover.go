@@ -242,26 +242,18 @@ func identify(held *inventory.HeldDeletions, concerned []*Candidate, occasion st
 // approvalLength is the length of the digest of held objects. A user types or copies it; guessing it gains nothing.
 const approvalLength = 16
 
-// DeletionStage ranks items within a wave; a stage begins when the one before is gone.
-type DeletionStage int
-
-const (
-	deletionInstances  DeletionStage = iota // instances of types that other items define
-	deletionRegular                         // all others
-	deletionNamespaces                      // their deletion deletes what they contain
-)
-
-// SortDeletion sorts items into delete order, and returns the function that ranks them within a wave.
-func (c *Call) SortDeletion(items []*inventory.Item) (rank func(*inventory.Item) DeletionStage) {
+// SortDeletion sorts items into delete order, and returns the function that ranks them within a wave; a stage of equal
+// rank begins when the one before is gone.
+func (c *Call) SortDeletion(items []*inventory.Item) (rank func(*inventory.Item) int) {
 	managed := prepare.NewTypeSet(c.Additional, c.Ledger.Items...)
-	rank = func(item *inventory.Item) DeletionStage {
+	rank = func(item *inventory.Item) int {
 		switch {
-		case managed.Instance(item.GroupVersionKind()):
-			return deletionInstances
-		case prepare.IsNamespace(item.GroupVersionKind().GroupKind()):
-			return deletionNamespaces
+		case managed.Instance(item.GroupVersionKind()): // of a type that another item defines
+			return -1
+		case prepare.IsNamespace(item.GroupVersionKind().GroupKind()): // its deletion deletes what it contains
+			return 1
 		default:
-			return deletionRegular
+			return 0
 		}
 	}
 	slices.SortStableFunc(items, func(a, b *inventory.Item) int {
