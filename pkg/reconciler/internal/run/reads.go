@@ -75,18 +75,18 @@ type shortage struct {
 
 // read hands a desired object what it reads before its step. missing is nil if that is all the object needs. If the
 // call awaits what is read, the component waits for what is not ready.
-func (s *steps) read(ctx context.Context, t *prepare.Object, awaits bool) (missing *shortage, err error) {
+func (s *steps) read(ctx context.Context, t *prepare.Object, awaits bool) (missing *shortage, waits bool, err error) {
 	for _, read := range readsOf(s.call, t) {
 		if read.After {
 			continue
 		}
 		object, missing, err := s.readOne(ctx, t, read)
 		if missing != nil || err != nil {
-			return missing, err
+			return missing, waits, err
 		}
-		s.waits = awaits && s.judge(read, object) || s.waits
+		waits = awaits && s.judge(read, object) || waits
 	}
-	return nil, nil //nolint:nilnil // nothing is missing
+	return nil, waits, nil
 }
 
 // readOne hands a desired object one of the objects that it reads, and returns it as well; nil if that does not exist.
@@ -143,16 +143,6 @@ func (s *steps) judge(read behaviors.Read, object *unstructured.Unstructured) (w
 	}
 	s.call.Report.AwaitsHealth(item, cmp.Or(result.Message, "status is "+result.Status.String()), inventory.Notice{Reason: result.Reason, Grade: result.Health(), Grace: read.Grace})
 	return true
-}
-
-// takeWaits reports whether begin has met objects of others since the last call that the component waits for.
-func (s *steps) takeWaits() bool {
-	if s == nil {
-		return false
-	}
-	waits := s.waits
-	s.waits = false
-	return waits
 }
 
 // await reports what is missing, and has the call repeated when it may be there.

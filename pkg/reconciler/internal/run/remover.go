@@ -275,15 +275,14 @@ type Consent struct {
 	ask      func(ctx context.Context) error
 
 	denial atomic.Pointer[inventory.FencedError] // why the owner did not confirm; nil if it did, or was not asked
-	asking sync.Mutex                            // held while the owner is asked; guards the fields below
-	asked  bool
-	// confirmed are the indexes of desired objects that had vanished when the owner confirmed.
+	asking sync.Mutex                            // held while the owner is asked; guards the field below
+	// confirmed are the indexes of desired objects that had vanished when the owner confirmed; nil if it was not asked.
 	confirmed map[int]bool
 }
 
 // NewConsent returns the consent of an owner with the functions Fence and Confirm, each of which may be nil.
 func NewConsent(ledger *Ledger, observer execute.Observer, fence func() error, confirm func(context.Context) error) *Consent {
-	return &Consent{ledger: ledger, observer: observer, fence: fence, ask: confirm, confirmed: map[int]bool{}}
+	return &Consent{ledger: ledger, observer: observer, fence: fence, ask: confirm}
 }
 
 // Confirm asks the owner whether a desired object that was written before, and has vanished, is still wanted. It must
@@ -311,17 +310,17 @@ func (c *Consent) Confirm(ctx context.Context, t *prepare.Object) error {
 		}
 	}
 	// The answer counts once: if the object is created and vanishes again, it has vanished after the question.
-	c.confirmed[t.Index] = false
+	delete(c.confirmed, t.Index)
 	return c.MayGoOn()
 }
 
 // confirmVanished lets the first question of a pass count for all objects that have vanished before. The caller must
 // hold c.asking.
 func (c *Consent) confirmVanished() {
-	if c.asked {
+	if c.confirmed != nil {
 		return
 	}
-	c.asked = true
+	c.confirmed = map[int]bool{}
 	for i, item := range c.ledger.Wanted {
 		// Other goroutines change their items; a method with a value receiver would read all fields.
 		_, view := c.observer.Get(schema.GroupVersionKind(item.TypeVersionInfo), item.Namespace, item.Name)

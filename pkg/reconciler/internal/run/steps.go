@@ -21,25 +21,21 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// steps ask the behaviors of the objects of one call, step by step. They are used by one goroutine; nil asks nothing.
-type steps struct {
-	call *Call
-
-	waits bool // since the last call of takeWaits, begin has met an object of others that the component waits for
-}
+// steps ask the behaviors of the objects of one call, step by step; nil asks nothing.
+type steps struct{ call *Call }
 
 // begin reads what the members of a step need, asks their guards, and completes their late manifests. It returns
 // the members of the step, whose manifests are complete. If something holds the step back, it reports that, and held is
-// true.
-func (s *steps) begin(ctx context.Context, members []*prepare.Object) (complete []*prepare.Object, held bool, err error) {
+// true. If the component waits for an object of others, it reports that, and waits is true.
+func (s *steps) begin(ctx context.Context, members []*prepare.Object) (complete []*prepare.Object, held, waits bool, err error) {
 	if s == nil {
-		return members, false, nil
+		return members, false, false, nil
 	}
-	if held, err = s.meetObstacles(ctx, members); err != nil {
-		return nil, false, err
+	if held, waits, err = s.meetObstacles(ctx, members); err != nil {
+		return nil, false, false, err
 	}
 	if held || !slices.ContainsFunc(members, func(t *prepare.Object) bool { return t.Late }) {
-		return members, held, nil
+		return members, held, waits, nil
 	}
 	complete = slices.Clone(members)
 	saveFirst := false
@@ -54,7 +50,7 @@ func (s *steps) begin(ctx context.Context, members []*prepare.Object) (complete 
 			s.retry(t, err)
 			held = true
 		case err != nil:
-			return nil, false, err
+			return nil, false, false, err
 		default:
 			complete[i], saveFirst = resolved, saveFirst || save
 		}
@@ -62,18 +58,20 @@ func (s *steps) begin(ctx context.Context, members []*prepare.Object) (complete 
 	if saveFirst && !held {
 		err = s.call.Ledger.Save(ctx)
 	}
-	return complete, held, err
+	return complete, held, waits, err
 }
 
-// meetObstacles reads what the members of a step need, asks their guards, and reports what holds them back.
-func (s *steps) meetObstacles(ctx context.Context, members []*prepare.Object) (held bool, err error) {
+// meetObstacles reads what the members of a step need, asks their guards, and reports what holds them back, and whether
+// the component waits for what they read.
+func (s *steps) meetObstacles(ctx context.Context, members []*prepare.Object) (held, waits bool, err error) {
 	lacking := map[*prepare.Object]bool{}
 	reported := map[types.ObjectID]bool{}
 	for _, t := range members {
-		missing, err := s.read(ctx, t, true)
+		missing, unready, err := s.read(ctx, t, true)
 		if err != nil {
-			return false, err
+			return false, false, err
 		}
+		waits = waits || unready
 		if missing == nil {
 			continue
 		}
@@ -89,14 +87,14 @@ func (s *steps) meetObstacles(ctx context.Context, members []*prepare.Object) (h
 		}
 		reason, err := s.guard(t)
 		if err != nil {
-			return false, err
+			return false, false, err
 		}
 		if reason != "" {
 			s.holdsBack(t, reason)
 			held = true
 		}
 	}
-	return held, nil
+	return held, waits, nil
 }
 
 // holdsBack reports that an object is held back, or holds back later ones. One that exists keeps the grade that it was

@@ -88,7 +88,7 @@ func (w *Waves) extractAll(ctx context.Context, wanted []*prepare.Object) error 
 		return nil
 	}
 	for _, t := range wanted {
-		if _, err := w.steps.read(ctx, t, false); err != nil {
+		if _, _, err := w.steps.read(ctx, t, false); err != nil {
 			return err
 		}
 	}

@@ -134,19 +134,18 @@ func (w *Waves) applyStage(ctx context.Context, members []*prepare.Object, waveS
 	}
 	stage, passed := progress{ready: true}, w.passed
 	for _, step := range prepare.Group(members, func(t *prepare.Object) int { return t.Step }) {
-		complete, held, err := w.steps.begin(ctx, step)
+		complete, held, waits, err := w.steps.begin(ctx, step)
 		if err == nil && !held {
 			err = w.applyStep(ctx, complete, &stage)
 		}
 		if err == nil && !held {
 			held, err = w.endStep(ctx, complete)
 		}
-		stage.ready = !w.steps.takeWaits() && stage.ready
 		if err != nil {
 			return false, err
 		}
+		stage.ready = stage.ready && !held && !waits
 		if held {
-			stage.ready = false
 			break
 		}
 	}
