@@ -316,18 +316,13 @@ func (p *Preview) addLeftAlone(change *inventory.Change, t *prepare.Object, c co
 	change.Before, change.After, change.Changed = Presentable(c.before, p.x.Server.Keys), Presentable(c.after, p.x.Server.Keys), p.changedFields(c)
 }
 
-// contested returns the fields that others have changed, removed or added; none if field ownership cannot be read.
-func (p *Preview) contested(c comparison) []fieldpath.Path {
+// changedFields says who changed, removed or added each field, and when; nothing if field ownership cannot be read.
+func (p *Preview) changedFields(c comparison) []inventory.FieldChange {
 	fields, err := fieldset.Gained(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.x.Server.FieldOwner)
 	if err != nil {
 		return nil
 	}
-	return append(fields, c.surplus...)
-}
-
-// changedFields says who changed each field, and when.
-func (p *Preview) changedFields(c comparison) []inventory.FieldChange {
-	fields := p.contested(c)
+	fields = append(fields, c.surplus...)
 	writers, err := fieldset.Writers(c.before.GetManagedFields(), fields, p.x.Server.FieldOwner)
 	if err != nil {
 		return nil
