@@ -103,7 +103,6 @@ type preparation struct {
 	set       *prepare.Set
 	wanted    []*prepare.Object // those of the set that this call applies, or their suspended forms, in the order in which they are applied
 	apart     []*prepare.Object // the others
-	manifests *prepare.Manifests
 	waves     *run.Waves
 	saveFirst bool // the inventory must be saved before the first write
 }
@@ -149,7 +148,7 @@ func (request ApplyRequest) check() error {
 	if err := request.Deletions.Max.Validate(); err != nil {
 		return inventory.NewRefusedError("max deletions: " + err.Error())
 	}
-	return checkManagedTypes(request.AdditionalManagedTypes)
+	return prepare.CheckManagedTypes(request.AdditionalManagedTypes)
 }
 
 // begin makes all decisions that need no look at the cluster. The call applies the objects that are selected; the
@@ -206,7 +205,7 @@ func (r *Reconciler) begin(request ApplyRequest, config execute.Config, choose s
 		options.Last = max(options.Last, t.ApplyOrder)
 	}
 	return &preparation{
-		call: call, set: set, wanted: wanted, apart: apart, manifests: manifests, saveFirst: plan.SaveFirst,
+		call: call, set: set, wanted: wanted, apart: apart, saveFirst: plan.SaveFirst,
 		waves: run.New(call, options),
 	}, nil
 }
@@ -254,7 +253,7 @@ func finish(c *run.Call, done bool) Result {
 // returned this one. The exception are types that only Owner.AdditionalManagedTypes names: there the error is that of
 // the API server, or nil if no dependent is left.
 func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) ([]Blocker, error) {
-	if err := checkManagedTypes(request.AdditionalManagedTypes); err != nil {
+	if err := prepare.CheckManagedTypes(request.AdditionalManagedTypes); err != nil {
 		return nil, err
 	}
 	c := r.call(request.Owner, request.Inventory, r.config)

@@ -197,7 +197,6 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 	plan, err := run.Plan(ctx, c.call, c.wanted, request.Inventory, request.Suspend, options)
 	if err == nil {
 		// A call of Apply with the same objects usually follows.
-		c.manifests.Keep(c.set)
 		c.call.Memory.Retain(c.set)
 	}
 	plan.Inventory = recorded

@@ -166,7 +166,7 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 		return nil, err
 	}
 	options.Policies = prepare.Or(declared, prepare.Defaults())
-	if err := checkManagedTypes(options.AdditionalManagedTypes); err != nil {
+	if err := prepare.CheckManagedTypes(options.AdditionalManagedTypes); err != nil {
 		return nil, err
 	}
 	var definitions *judges.Definitions
@@ -186,18 +186,6 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 			OnOperation: options.OnOperation, Clock: options.Clock,
 		},
 	}, nil
-}
-
-// checkManagedTypes refuses patterns that match no type: they would protect nothing.
-func checkManagedTypes(patterns []TypeInfo) error {
-	problems := prepare.CheckPatterns(patterns)
-	if len(problems) == 0 {
-		return nil
-	}
-	for i := range problems {
-		problems[i] = "additionalManagedTypes" + problems[i]
-	}
-	return inventory.NewRefusedError(problems...)
 }
 
 // additionalTypes returns the managed types of the owner that none of its objects defines.

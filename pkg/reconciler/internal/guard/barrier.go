@@ -332,9 +332,8 @@ func (bs *Barriers) liftOne(ctx context.Context, kind schema.GroupVersionKind, n
 		case live.GetLabels()[bs.Server.Keys.BarrierLabel] != bs.Server.Label:
 			return nil
 		}
-		uid, version := live.GetUID(), live.GetResourceVersion()
 		err = bs.Server.Mutate("delete", func() error {
-			return bs.Server.Client.Delete(ctx, live, client.Preconditions{UID: &uid, ResourceVersion: &version})
+			return bs.Server.Client.Delete(ctx, live, client.Preconditions{UID: new(live.GetUID()), ResourceVersion: new(live.GetResourceVersion())})
 		})
 		if !execute.IsOutdated(err) {
 			break

@@ -40,21 +40,23 @@ func MatchesGroup(pattern, group string) bool {
 	return pattern == group
 }
 
-// CheckPatterns returns what is wrong with patterns of types: which ones cannot match any type. Each problem begins
-// with the index of the pattern.
-func CheckPatterns(patterns []inventory.TypeInfo) []string {
+// CheckManagedTypes refuses patterns of additional managed types that match no type: they would protect nothing.
+func CheckManagedTypes(patterns []inventory.TypeInfo) error {
 	var problems []string
 	for i, pattern := range patterns {
 		suffix, _ := strings.CutPrefix(pattern.Group, Wildcard+".")
 		if pattern.Group != "" && pattern.Group != Wildcard && len(validation.IsDNS1123Subdomain(suffix)) > 0 {
-			problems = append(problems, fmt.Sprintf(
-				"[%d].group: invalid value %q; must be the name of a group, empty for the core group, *, or *. followed by the end of a name, as in *.example.com", i, pattern.Group))
+			problems = append(problems, fmt.Sprintf("additionalManagedTypes[%d].group: invalid value %q; "+
+				"must be the name of a group, empty for the core group, *, or *. followed by the end of a name, as in *.example.com", i, pattern.Group))
 		}
 		if pattern.Kind != Wildcard && len(validation.IsDNS1035Label(strings.ToLower(pattern.Kind))) > 0 {
-			problems = append(problems, fmt.Sprintf("[%d].kind: invalid value %q; must be the name of a kind, or *", i, pattern.Kind))
+			problems = append(problems, fmt.Sprintf("additionalManagedTypes[%d].kind: invalid value %q; must be the name of a kind, or *", i, pattern.Kind))
 		}
 	}
-	return problems
+	if len(problems) > 0 {
+		return inventory.NewRefusedError(problems...)
+	}
+	return nil
 }
 
 // ManagedTypesOf returns the types that an object defines.

@@ -183,10 +183,8 @@ func (l *Ledger) Checkpoint(ctx context.Context) error {
 // Snapshot returns copies of the items that are still recorded.
 func (l *Ledger) Snapshot() []*inventory.Item {
 	items := l.Remaining()
-	copies := make([]inventory.Item, len(items))
 	for i, item := range items {
-		copies[i] = *item
-		items[i] = &copies[i]
+		items[i] = new(*item)
 	}
 	return items
 }
