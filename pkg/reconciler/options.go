@@ -207,13 +207,6 @@ func (o Owner) forDecisions() decide.Owner {
 	}
 }
 
-// Store keeps an inventory.
-type Store interface {
-	// Save persists the inventory. Once it has returned nil, the next call of Apply or Delete must be given this
-	// inventory or a later one, even in another process. An error ends the current call.
-	Save(ctx context.Context, inventory []*InventoryItem) error
-}
-
 // Owner is what dependents belong to.
 type Owner struct {
 	// ID identifies the owner; unique per field manager and cluster. Required.
@@ -350,6 +343,8 @@ type (
 	NameInfo = inventory.NameInfo
 	// Phase is where a dependent is in its life.
 	Phase = inventory.Phase
+	// Store keeps an inventory.
+	Store = inventory.Store
 	// InventoryItem records one dependent.
 	InventoryItem = inventory.Item
 	// AdoptionPolicy says what happens if an object to be created already exists.

@@ -59,12 +59,8 @@ func IsInvalid(err error) bool { return err != nil && apierrors.IsInvalid(err) &
 // IsImmutable reports whether the server says that it refused a change because the field cannot be changed. It says so
 // in many ways, not all of which are known.
 func IsImmutable(err error) bool {
-	if !IsInvalid(err) {
-		return false
-	}
-	text := err.Error()
-	return strings.Contains(text, "immutable") || strings.Contains(text, "Forbidden: updates to") || strings.Contains(text, "may not be changed") ||
-		strings.Contains(text, "may not change") || strings.Contains(text, "may not be updated") || strings.Contains(text, "cannot change roleRef")
+	hints := []string{"immutable", "Forbidden: updates to", "may not be changed", "may not change", "may not be updated", "cannot change roleRef"}
+	return IsInvalid(err) && slices.ContainsFunc(hints, func(hint string) bool { return strings.Contains(err.Error(), hint) })
 }
 
 // detailsOf returns the object and the causes of an error, as far as the server names them.

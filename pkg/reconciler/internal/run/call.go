@@ -125,19 +125,14 @@ type Ledger struct {
 	// that their deletion is approved.
 	DecisionsUnsaved bool
 
-	store Saver
+	store inventory.Store
 	clock clock.PassiveClock
 	gone  map[*inventory.Item]bool
 	saved time.Time
 }
 
-// Saver persists an inventory; see the Store of an owner.
-type Saver interface {
-	Save(ctx context.Context, inventory []*inventory.Item) error
-}
-
 // NewLedger returns a ledger of items, none of which is wanted.
-func NewLedger(items []*inventory.Item, store Saver, clock clock.PassiveClock) *Ledger {
+func NewLedger(items []*inventory.Item, store inventory.Store, clock clock.PassiveClock) *Ledger {
 	return &Ledger{Items: items, store: store, clock: clock, gone: map[*inventory.Item]bool{}, saved: clock.Now()}
 }
 
