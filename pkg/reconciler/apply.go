@@ -200,7 +200,9 @@ func (r *Reconciler) begin(request ApplyRequest, config execute.Config, choose s
 	for _, object := range request.TakeOver {
 		call.TakeOver[types.IDOf(object)] = true
 	}
-	options := run.Options{RecordAdoptions: request.RecordAdoptions, CarryOn: request.CarryOn, AfterWave: request.AfterWave, Last: math.MinInt}
+	options := run.Options{
+		Why: inventory.ReasonNotInManifests, RecordAdoptions: request.RecordAdoptions, CarryOn: request.CarryOn, AfterWave: request.AfterWave, Last: math.MinInt,
+	}
 	for _, t := range wanted {
 		options.Last = max(options.Last, t.ApplyOrder)
 	}

@@ -31,7 +31,7 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 	if err := call.Watch(ctx, nil, prepare.Regular); err != nil {
 		return r.abort(ctx, request.Owner, err)
 	}
-	gone, err := run.NewRemover(call, "all dependents are being deleted").Delete(ctx, slices.Clone(call.Ledger.Items))
+	gone, err := run.New(call, run.Options{Why: "all dependents are being deleted"}).Delete(ctx, slices.Clone(call.Ledger.Items))
 	err = call.Barriers.LiftUnreached(ctx, err)
 	done := gone && err == nil
 	if done {

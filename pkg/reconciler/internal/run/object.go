@@ -118,35 +118,35 @@ func (w *Waves) applySeen(ctx context.Context, t *prepare.Object, s decide.Situa
 
 // deleteOne looks at a dependent that should be gone, decides, and executes the decision. The outcome is ready when the
 // server says that the object does not exist.
-func (r *Remover) deleteOne(ctx context.Context, item *inventory.Item, d decide.Deletion) (outcome, error) {
+func (w *Waves) deleteOne(ctx context.Context, item *inventory.Item, d decide.Deletion) (outcome, error) {
 	var fight decide.Contention
-	r.call.Barriers.Reach(item)
-	s, err := r.execution.lookForEnd(ctx, item)
+	w.call.Barriers.Reach(item)
+	s, err := w.execution.lookForEnd(ctx, item)
 	for attempt := 0; err == nil && attempt < execute.MaxAttempts; attempt++ {
 		if decide.IsRedundant(item) && s.Exists {
-			if s, err = r.call.asExpected(ctx, item, s); err != nil {
+			if s, err = w.call.asExpected(ctx, item, s); err != nil {
 				break
 			}
-			if s.WantedAs, err = r.call.wantedAs(ctx, item, s); err != nil {
+			if s.WantedAs, err = w.call.wantedAs(ctx, item, s); err != nil {
 				break
 			}
 		}
-		d.Prune = r.call.Prune(item, s.Seen)
-		action, message := r.call.Owner.Ending(item, s, d)
+		d.Prune = w.call.Prune(item, s.Seen)
+		action, message := w.call.Owner.Ending(item, s, d)
 		var o outcome
-		if o, err = r.execution.end(ctx, item, s, d, action, message); err == nil {
+		if o, err = w.execution.end(ctx, item, s, d, action, message); err == nil {
 			if !o.ready {
-				r.call.LookAgain(item)
+				w.call.LookAgain(item)
 			}
 			return o, nil
 		}
 		if execute.IsOutdated(err) || execute.IsTypeless(err) {
 			answer, before := err, s
-			s, err = r.call.Server.AskServed(ctx, item)
+			s, err = w.call.Server.AskServed(ctx, item)
 			fight.Met(answer, before, s)
 		}
 	}
-	return r.execution.unended(item, d, fight.Message(), err)
+	return w.execution.unended(item, d, fight.Message(), err)
 }
 
 // apply executes a decision. The decision must be repeated (again) if it needs the answer of the server.

@@ -31,8 +31,8 @@ func Plan(
 	if err != nil {
 		return inventory.Plan{}, err
 	}
-	w := newWaves(call, p)
-	p.remover, w.steps = w.remover, nil
+	w := newWaves(call, p, Options{Why: inventory.ReasonNotInManifests})
+	p.waves, w.steps = w, nil
 	if suspend {
 		if _, err = w.Suspend(ctx, wanted); err == nil {
 			p.endTier(wanted)

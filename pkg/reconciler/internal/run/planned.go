@@ -38,7 +38,7 @@ const (
 type planned struct {
 	call *Call
 
-	remover  *Remover
+	waves    *Waves
 	preview  *execute.Preview
 	depth    depth
 	recorded map[types.ObjectID]*inventory.Item // before this call
@@ -168,7 +168,7 @@ func (p *planned) hold(ctx context.Context, concerned []*Candidate, held *invent
 	for _, candidate := range concerned {
 		e := p.entries[types.IDOf(candidate.Item)]
 		e.held = true
-		if _, err := p.remover.deleteOne(ctx, candidate.Item, decide.Deletion{Verb: inventory.VerbDeleted, Why: p.remover.why}); err != nil {
+		if _, err := p.waves.deleteOne(ctx, candidate.Item, decide.Deletion{Verb: inventory.VerbDeleted, Why: p.waves.Why}); err != nil {
 			return false, err
 		}
 		e.Verb, e.Stays = "", true

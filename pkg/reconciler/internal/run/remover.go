@@ -25,34 +25,22 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Remover deletes or orphans dependents, wave by wave.
-type Remover struct {
-	call      *Call
-	execution execution
-	why       string // dependents go
-}
-
-// NewRemover returns a Remover of the dependents of a call, with the reason why dependents go.
-func NewRemover(call *Call, why string) *Remover {
-	return &Remover{call: call, execution: &live{call: call}, why: why}
-}
-
 // Delete deletes or orphans dependents, and reports whether all of them are gone. It saves first which of them are
 // going to be orphaned, and the deletion of which is approved.
-func (r *Remover) Delete(ctx context.Context, items []*inventory.Item) (gone bool, err error) {
-	if r.call.Ledger.DecisionsUnsaved {
-		if err := r.call.Ledger.Save(ctx); err != nil {
+func (w *Waves) Delete(ctx context.Context, items []*inventory.Item) (gone bool, err error) {
+	if w.call.Ledger.DecisionsUnsaved {
+		if err := w.call.Ledger.Save(ctx); err != nil {
 			return false, err
 		}
 	}
-	rank := r.call.SortDeletion(items)
+	rank := w.call.SortDeletion(items)
 	for _, wave := range prepare.Group(items, func(item *inventory.Item) int { return item.DeleteOrder }) {
 		for _, members := range prepare.Group(wave, rank) {
-			if gone, err := r.deleteStage(ctx, prepare.Group(members, DeletionTier), len(wave)); err != nil || !gone {
+			if gone, err := w.deleteStage(ctx, prepare.Group(members, DeletionTier), len(wave)); err != nil || !gone {
 				return false, err
 			}
 		}
-		if err := r.call.Ledger.Checkpoint(ctx); err != nil {
+		if err := w.call.Ledger.Checkpoint(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -61,11 +49,11 @@ func (r *Remover) Delete(ctx context.Context, items []*inventory.Item) (gone boo
 
 // deleteStage deletes tier by tier, and reports whether all objects are gone. If the deletion of an object fails or
 // takes time, it still deletes the others of the stage.
-func (r *Remover) deleteStage(ctx context.Context, tiers [][]*inventory.Item, waveSize int) (gone bool, err error) {
+func (w *Waves) deleteStage(ctx context.Context, tiers [][]*inventory.Item, waveSize int) (gone bool, err error) {
 	gone = true
 	var failures []error
 	for _, tier := range tiers {
-		remaining, err := r.deleteTier(ctx, tier)
+		remaining, err := w.deleteTier(ctx, tier)
 		if err != nil {
 			failures = append(failures, fmt.Errorf("deleting %s: %w", types.WaveText(tier[0].DeleteOrder), err))
 			if !execute.IsAboutObjects(err) || prepare.DefinesTypes(tier[0].GroupVersionKind().GroupKind()) {
@@ -77,40 +65,40 @@ func (r *Remover) deleteStage(ctx context.Context, tiers [][]*inventory.Item, wa
 		for _, o := range remaining {
 			gone = false
 			needed = needed || o.keepsBarrier || o.instances != ""
-			r.call.Report.Awaits(o.item, o.message)
+			w.call.Report.Awaits(o.item, o.message)
 		}
 		if needed {
 			break
 		}
 	}
 	if !gone || len(failures) > 0 {
-		r.call.Report.StopsAt(tiers[0][0].DeleteOrder, waveSize)
+		w.call.Report.StopsAt(tiers[0][0].DeleteOrder, waveSize)
 	}
 	return gone && len(failures) == 0, execute.Join(failures...)
 }
 
-func (r *Remover) deleteTier(ctx context.Context, tier []*inventory.Item) ([]outcome, error) {
+func (w *Waves) deleteTier(ctx context.Context, tier []*inventory.Item) ([]outcome, error) {
 	var t outcomes
 	work := func(item *inventory.Item) (outcome, error) {
-		return r.deleteOne(ctx, item, decide.Deletion{Orphan: item.DeletePolicy == inventory.DeletePolicyOrphan, Verb: inventory.VerbDeleted, Wave: item.DeleteOrder, Why: r.why})
+		return w.deleteOne(ctx, item, decide.Deletion{Orphan: item.DeletePolicy == inventory.DeletePolicyOrphan, Verb: inventory.VerbDeleted, Wave: item.DeleteOrder, Why: w.Why})
 	}
-	concurrent.All(r.call.Server.Concurrency, tier, func(item *inventory.Item) {
+	concurrent.All(w.call.Server.Concurrency, tier, func(item *inventory.Item) {
 		o, err := work(item)
-		t.finished(r.call, item, r.call.behindBarrier(ctx, o, func() (outcome, error) { return work(item) }), err)
+		t.finished(w.call, item, w.call.behindBarrier(ctx, o, func() (outcome, error) { return work(item) }), err)
 	})
-	t.proceed(ctx, r.call)
+	t.proceed(ctx, w.call)
 	for _, item := range t.ready {
-		r.call.Losses.Leave(item)
-		r.call.Ledger.Drop(item)
+		w.call.Losses.Leave(item)
+		w.call.Ledger.Drop(item)
 	}
 	return t.unready, t.Err()
 }
 
 // deleteCopy deletes the object of an item that is wanted again later, or stays recorded for another reason; so the
 // progress of the deletion goes into a copy. When the object is gone, that is recorded.
-func (r *Remover) deleteCopy(ctx context.Context, item *inventory.Item, d decide.Deletion, record func(*inventory.Item)) (outcome, error) {
+func (w *Waves) deleteCopy(ctx context.Context, item *inventory.Item, d decide.Deletion, record func(*inventory.Item)) (outcome, error) {
 	going := *item
-	o, err := r.deleteOne(ctx, &going, d)
+	o, err := w.deleteOne(ctx, &going, d)
 	if err == nil && o.ready {
 		record(item)
 	}
@@ -430,7 +418,7 @@ func (w *Waves) pruneUpTo(ctx context.Context, order int) (gone bool, err error)
 		}
 	}
 	w.redundant = later
-	if gone, err = w.remover.Delete(ctx, due); err != nil {
+	if gone, err = w.Delete(ctx, due); err != nil {
 		return false, fmt.Errorf("deleting redundant objects: %w", err)
 	}
 	return gone, nil
@@ -514,7 +502,7 @@ func (w *Waves) purge(ctx context.Context, wanted []*prepare.Object, order, over
 	due := slices.DeleteFunc(slices.Clone(wanted), func(t *prepare.Object) bool {
 		return t.PurgeOrder == nil || t.ApplyOrder > order || *t.PurgeOrder > over || !isPurgeable(w.call.Ledger.Of(t))
 	})
-	unready, err := w.remover.complete(ctx, due, order)
+	unready, err := w.complete(ctx, due, order)
 	if err != nil {
 		return false, fmt.Errorf("purging at the end of %s: %w", types.WaveText(order), err)
 	}
@@ -535,7 +523,7 @@ func (w *Waves) purgeEnded(ctx context.Context, wanted []*prepare.Object) error 
 	if len(due) == 0 {
 		return nil
 	}
-	if _, err := w.remover.complete(ctx, due, due[0].ApplyOrder); err != nil {
+	if _, err := w.complete(ctx, due, due[0].ApplyOrder); err != nil {
 		return fmt.Errorf("purging after a failure: %w", err)
 	}
 	return nil
@@ -547,35 +535,35 @@ func isPurgeable(item *inventory.Item) bool {
 }
 
 // complete deletes desired objects that have served their purpose, and returns those that are not gone yet.
-func (r *Remover) complete(ctx context.Context, due []*prepare.Object, order int) ([]outcome, error) {
-	if err := r.schedule(ctx, due); err != nil {
+func (w *Waves) complete(ctx context.Context, due []*prepare.Object, order int) ([]outcome, error) {
+	if err := w.schedule(ctx, due); err != nil {
 		return nil, err
 	}
 	var all outcomes
-	concurrent.All(r.call.Server.Concurrency, due, func(t *prepare.Object) {
-		item := r.call.Ledger.Of(t)
-		o, err := r.deleteOne(ctx, item, decide.Deletion{Verb: inventory.VerbCompleted, Wave: order, Why: "has served its purpose"})
+	concurrent.All(w.call.Server.Concurrency, due, func(t *prepare.Object) {
+		item := w.call.Ledger.Of(t)
+		o, err := w.deleteOne(ctx, item, decide.Deletion{Verb: inventory.VerbCompleted, Wave: order, Why: "has served its purpose"})
 		if o.ready && err == nil {
 			decide.RecordCompleted(item)
 		}
-		all.finished(r.call, item, o, err)
+		all.finished(w.call, item, o, err)
 	})
 	return all.unready, all.Err()
 }
 
 // schedule records that desired objects have served their purpose, before the first of them is deleted: a call that
 // finds one of them gone must not take that for drift and create it again.
-func (r *Remover) schedule(ctx context.Context, due []*prepare.Object) error {
+func (w *Waves) schedule(ctx context.Context, due []*prepare.Object) error {
 	changed := false
 	for _, t := range due {
-		if item := r.call.Ledger.Of(t); !decide.IsCompleting(item) {
+		if item := w.call.Ledger.Of(t); !decide.IsCompleting(item) {
 			item.Phase, changed = inventory.PhaseScheduledForCompletion, true
 		}
 	}
 	if !changed {
 		return nil
 	}
-	return r.call.Ledger.Save(ctx)
+	return w.call.Ledger.Save(ctx)
 }
 
 // dismissFailed deletes desired objects that have failed and should be purged then. It records the failure before: a
@@ -598,6 +586,6 @@ func (w *Waves) dismissFailed(ctx context.Context, tier []*prepare.Object) error
 
 // dismiss deletes an object that has failed.
 func (w *Waves) dismiss(ctx context.Context, t *prepare.Object) error {
-	_, err := w.remover.deleteCopy(ctx, w.call.Ledger.Of(t), decide.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder, Why: "has failed"}, decide.RecordFailed)
+	_, err := w.deleteCopy(ctx, w.call.Ledger.Of(t), decide.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder, Why: "has failed"}, decide.RecordFailed)
 	return err
 }

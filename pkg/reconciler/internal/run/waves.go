@@ -20,7 +20,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Waves applies the desired objects of a call, wave by wave.
+// Waves applies the desired objects of a call, and deletes or orphans dependents, wave by wave.
 type Waves struct {
 	Options
 
@@ -31,8 +31,7 @@ type Waves struct {
 	Misplaced bool
 
 	execution execution
-	steps     *steps // nil for a plan, which does not ask behaviors
-	remover   *Remover
+	steps     *steps            // nil for a plan, which does not ask behaviors
 	told      int               // the apply order of the last wave that AfterWave was called for
 	passed    bool              // some objects are not ready that no wave has waited for
 	begun     bool              // redundant dependents are being deleted
@@ -42,6 +41,8 @@ type Waves struct {
 
 // Options are options of a call.
 type Options struct {
+	// Why is the reason why dependents go that have not served their purpose.
+	Why string
 	// RecordAdoptions records which objects existed before, before they are adopted.
 	RecordAdoptions bool
 	// CarryOn begins each wave although the one before is not ready.
@@ -52,16 +53,13 @@ type Options struct {
 	Last int
 }
 
-// New returns the Waves of a call whose ledger has the items of all desired objects.
+// New returns the Waves of a call. To apply desired objects, its ledger must have the items of all of them.
 func New(call *Call, options Options) *Waves {
-	w := newWaves(call, &live{call: call, recordAdoptions: options.RecordAdoptions})
-	w.Options = options
-	return w
+	return newWaves(call, &live{call: call, recordAdoptions: options.RecordAdoptions}, options)
 }
 
-func newWaves(call *Call, execution execution) *Waves {
-	remover := &Remover{call: call, execution: execution, why: inventory.ReasonNotInManifests}
-	return &Waves{call: call, execution: execution, steps: &steps{call: call}, remover: remover, told: math.MinInt}
+func newWaves(call *Call, execution execution, options Options) *Waves {
+	return &Waves{Options: options, call: call, execution: execution, steps: &steps{call: call}, told: math.MinInt}
 }
 
 // Apply applies all desired objects, which are sorted, and reports whether all of them are ready or completed. If some
