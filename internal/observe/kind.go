@@ -79,13 +79,6 @@ func (k *kind) need(now, before Need) {
 	}
 }
 
-// isWhole reports whether an owner needs the object itself of a dependent.
-func (k *kind) isWhole(key types.NamespacedName) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.whole[key] > 0
-}
-
 // watchesContent reports whether objects are watched with their content.
 func (k *kind) watchesContent() bool {
 	k.mu.Lock()

@@ -84,15 +84,18 @@ func (f *feed) entry(object any) (*entry, error) {
 		return nil, fmt.Errorf("unexpected object of type %T", object)
 	}
 	e := &entry{key: types.NamespacedName{Namespace: named.GetNamespace(), Name: named.GetName()}}
-	if written, known := f.written(e.key, named.GetResourceVersion()); known {
-		e.observation = written
+	f.kind.mu.Lock()
+	written, isWhole := f.own[e.key], f.kind.whole[e.key] > 0
+	f.kind.mu.Unlock()
+	if written.ResourceVersion != "" && written.ResourceVersion == named.GetResourceVersion() {
+		e.observation = written // the object is still as we have written it
 		return e, nil
 	}
 	reader := f.kind.cache.options.Reader
 	switch object := object.(type) {
 	case *unstructured.Unstructured:
 		e.observation = reader.Glance(object)
-		if f.kind.isWhole(e.key) {
+		if isWhole {
 			e.observation.Object = Kept(object)
 		}
 	case *metav1.PartialObjectMetadata:
@@ -101,14 +104,6 @@ func (f *feed) entry(object any) (*entry, error) {
 		return nil, fmt.Errorf("unexpected object of type %T", object)
 	}
 	return e, nil
-}
-
-// written returns the observation of our last write to an object, if the object is still at that resource version.
-func (f *feed) written(key types.NamespacedName, resourceVersion string) (Observation, bool) {
-	f.kind.mu.Lock()
-	defer f.kind.mu.Unlock()
-	own, known := f.own[key]
-	return own, known && own.ResourceVersion == resourceVersion
 }
 
 // Add stores a new object.

@@ -303,13 +303,12 @@ func (p *Preview) NoteDefinition(t *prepare.Object) {
 // MissingNamespaces returns the namespaces that Apply would create although no object declares them; sorted.
 func (p *Preview) MissingNamespaces() []string {
 	var missing []string
-	p.missing.Range(func(key, _ any) bool {
+	for key := range p.missing.Range {
 		name, _ := key.(string)
 		if !slices.ContainsFunc(p.objects, func(t *prepare.Object) bool { return prepare.IsNamespace(t.Key.GroupKind) && t.Key.Name == name }) {
 			missing = append(missing, name)
 		}
-		return true
-	})
+	}
 	slices.Sort(missing)
 	return missing
 }

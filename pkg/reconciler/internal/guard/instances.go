@@ -332,16 +332,16 @@ func (l *Losses) Retains(item *inventory.Item) bool {
 	if !isNamespace && len(item.ManagedTypes) == 0 {
 		return false
 	}
-	retains := false
-	l.staying.Range(func(key, _ any) bool {
+	for key := range l.staying.Range {
 		other, _ := key.(*inventory.Item)
 		isInstance := slices.ContainsFunc(item.ManagedTypes, func(defined inventory.TypeVersionInfo) bool {
 			return prepare.Matches(defined, other.GroupVersionKind())
 		})
-		retains = other != item && (isInstance || isNamespace && other.Namespace == item.Name)
-		return !retains
-	})
-	return retains
+		if other != item && (isInstance || isNamespace && other.Namespace == item.Name) {
+			return true
+		}
+	}
+	return false
 }
 
 // isHolder reports whether objects of the kind hold content that is lost when they are recreated, even if they do not
