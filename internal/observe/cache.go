@@ -6,7 +6,6 @@ package observe
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -97,9 +96,6 @@ type Cache struct {
 
 // New returns a Cache without watches.
 func New(options Options) (*Cache, error) {
-	if options.Reader == nil || options.Config == nil || options.HTTPClient == nil || options.Mapper == nil || options.Notify == nil {
-		return nil, errors.New("creating the cache of dependents: Reader, Config, HTTPClient, Mapper and Notify are required")
-	}
 	if options.Patience <= 0 {
 		options.Patience = time.Minute
 	}

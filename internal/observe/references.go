@@ -98,10 +98,7 @@ type ReferenceWatcher struct {
 }
 
 // NewReferenceWatcher returns a ReferenceWatcher that watches nothing yet.
-func NewReferenceWatcher(options ReferenceOptions) (*ReferenceWatcher, error) {
-	if options.Reader == nil || options.Metadata == nil || options.Notify == nil {
-		return nil, errors.New("watching references needs reader, metadata client and notification")
-	}
+func NewReferenceWatcher(options ReferenceOptions) *ReferenceWatcher {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &ReferenceWatcher{
 		options: options, ctx: ctx, cancel: cancel,
@@ -109,7 +106,7 @@ func NewReferenceWatcher(options ReferenceOptions) (*ReferenceWatcher, error) {
 		owners:   map[ReferenceKey]map[apitypes.NamespacedName]string{},
 		feeds:    map[ReferenceKey]*referenceFeed{},
 		contents: map[ReferenceKey]*ReferencedContent{},
-	}, nil
+	}
 }
 
 // Close ends all watches. Owners are not notified any more.
