@@ -314,13 +314,8 @@ func regular(objects []*prepare.Object) (wanted, apart []*prepare.Object) {
 	if !slices.ContainsFunc(objects, isOnFailure) {
 		return objects, nil
 	}
-	for _, t := range objects {
-		if isOnFailure(t) {
-			apart = append(apart, t)
-		} else {
-			wanted = append(wanted, t)
-		}
-	}
+	wanted = slices.DeleteFunc(slices.Clone(objects), isOnFailure)
+	apart = slices.DeleteFunc(slices.Clone(objects), func(t *prepare.Object) bool { return !isOnFailure(t) })
 	return wanted, apart
 }
 
