@@ -49,7 +49,7 @@ func TestRepetition(t *testing.T) {
 
 func TestPacings(t *testing.T) {
 	t.Parallel()
-	for name, p := range map[string]Pacing{"correction": CorrectionPacing(time.Hour), "verification": VerificationPacing(time.Hour), "retry": retryPacing()} {
+	for name, p := range map[string]Pacing{"correction": CorrectionPacing(time.Hour), "verification": VerificationPacing(time.Hour), "retry": retryPacing} {
 		now, r, total := time.Unix(0, 0), Repetition{}, time.Duration(0)
 		for range 100 {
 			delay := r.Wait(now, p)

@@ -484,15 +484,14 @@ func VerificationPacing(reapplyInterval time.Duration) Pacing {
 	return Pacing{free: 3, Step: 5 * time.Second, limit: max(reapplyInterval, leastVerificationLimit), calm: 5 * time.Minute}
 }
 
-func retryPacing() Pacing {
-	return Pacing{Step: 500 * time.Millisecond, limit: 30 * time.Second, calm: 2 * time.Minute}
-}
+// retryPacing spaces out retries of operations that have failed.
+var retryPacing = Pacing{Step: 500 * time.Millisecond, limit: 30 * time.Second, calm: 2 * time.Minute}
 
 // Retry counts a failed operation on an object, and returns how long to wait before retrying.
 func (o OwnerMemory) Retry(key types.ObjectID, now time.Time) time.Duration {
 	recalled := o.Of(key)
-	recalled.Retries.Wait(now, retryPacing())
-	delay := recalled.Retries.delay(retryPacing())
+	recalled.Retries.Wait(now, retryPacing)
+	delay := recalled.Retries.delay(retryPacing)
 	recalled.Retries.Happened(now)
 	return delay
 }

@@ -364,13 +364,6 @@ func (f *FailedDeletion) Next(uid apitypes.UID, now time.Time) (retry bool, wait
 	return f.failures > 1, wait
 }
 
-const (
-	// homeStays is why a namespace is orphaned instead of deleted.
-	homeStays = "is orphaned instead of deleted, because its owner needs its contents"
-	// definitionStays is why a definition of a type is orphaned instead of deleted.
-	definitionStays = "is orphaned instead of deleted, because it defines the type of its owner"
-)
-
 // Owner is an owner as decisions need it.
 type Owner struct {
 	// ID identifies the owner; Label is the value of its owner label.
@@ -395,11 +388,11 @@ func (o Owner) WhyOrphaned(item *inventory.Item) string {
 	kind := item.GroupVersionKind().GroupKind()
 	switch {
 	case prepare.IsNamespace(kind) && slices.Contains(o.Home, item.Name):
-		return homeStays
+		return "is orphaned instead of deleted, because its owner needs its contents"
 	case o.Self != nil && prepare.DefinesTypes(kind) && slices.ContainsFunc(item.ManagedTypes, func(managed inventory.TypeVersionInfo) bool {
 		return prepare.Matches(managed, o.Self.GetObjectKind().GroupVersionKind())
 	}):
-		return definitionStays
+		return "is orphaned instead of deleted, because it defines the type of its owner"
 	default:
 		return ""
 	}
