@@ -92,7 +92,7 @@ func Apply(t *prepare.Object, item *inventory.Item, s Situation) Decision {
 		return Decision{Action: Keep}
 	case s.Relation == inventory.RelationOlder && !s.TakeOver:
 		// It is not recreated as long as it can be updated.
-		return adoption(t, "is handed over by "+s.Holder, true)
+		return adopting(t, "is handed over by "+s.Holder, true)
 	case s.Seen.Owner != s.Owner:
 		return Foreign(t, item, s)
 	case item.Phase == inventory.PhaseScheduledForApplication:
@@ -165,7 +165,7 @@ func decideCededAbsent(t *prepare.Object, item *inventory.Item, s Situation) Dec
 func Foreign(t *prepare.Object, item *inventory.Item, s Situation) Decision {
 	if s.IsTakenOver() {
 		// It must not be deleted, not even to be recreated.
-		return adoption(t, alreadyExists+" and "+ownership(s), IsWritten(item))
+		return adopting(t, alreadyExists+" and "+ownership(s), IsWritten(item))
 	}
 	if s.Seen.Owner == "" && !s.Proven {
 		// The cache does not show who else claims the object.
@@ -180,7 +180,7 @@ func Foreign(t *prepare.Object, item *inventory.Item, s Situation) Decision {
 		}
 	}
 	owner := ownership(s)
-	adopt := adoption(t, alreadyExists+" and "+owner, true)
+	adopt := adopting(t, alreadyExists+" and "+owner, true)
 	if adopt.Action == Write && t.Update == inventory.UpdatePolicyRecreate {
 		adopt.Action = Recreate
 	}
@@ -234,9 +234,9 @@ func ownership(s Situation) string {
 	}
 }
 
-// adoption decides to adopt an object. With ReconcilePolicyOnce, it may only be marked: it exists, which is all that the
+// adopting decides to adopt an object. With ReconcilePolicyOnce, it may only be marked: it exists, which is all that the
 // policy asks for, and its content may be what the manifest would have generated only the first time.
-func adoption(t *prepare.Object, message string, mayMark bool) Decision {
+func adopting(t *prepare.Object, message string, mayMark bool) Decision {
 	d := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: message}
 	if mayMark && t.Reconcile == inventory.ReconcilePolicyOnce {
 		d.Action = Mark
