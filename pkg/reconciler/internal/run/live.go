@@ -312,7 +312,8 @@ func (l *live) recreate(ctx context.Context, t *prepare.Object, s decide.Situati
 	}
 	if s.Exists {
 		item.Status = status.TerminatingStatus
-		return outcome{item: item, message: "being deleted, to be recreated: " + s.Seen.Message, keepsBarrier: true, unwritten: true, health: inventory.Notice{Recreating: true}}, false, nil
+		message := "being deleted, to be recreated: " + s.Seen.Message
+		return outcome{item: item, message: message, keepsBarrier: true, unwritten: true, health: inventory.Notice{Recreating: true}}, false, nil
 	}
 	create := l.create
 	if gone {

@@ -142,8 +142,9 @@ func (w *Waves) applyStage(ctx context.Context, members []*prepare.Object, waveS
 		if err != nil {
 			return false, err
 		}
-		stage.ready = stage.ready && !held && !waits
+		stage.ready = stage.ready && !waits
 		if held {
+			stage.ready = false
 			break
 		}
 	}
