@@ -186,7 +186,8 @@ func (l *Ledger) Snapshot() []*inventory.Item {
 
 // Remaining returns the items that are still recorded.
 func (l *Ledger) Remaining() []*inventory.Item {
-	return slices.DeleteFunc(slices.Clone(l.Items), func(item *inventory.Item) bool { return l.gone[item] })
+	items := append([]*inventory.Item{}, l.Items...) // never nil
+	return slices.DeleteFunc(items, func(item *inventory.Item) bool { return l.gone[item] })
 }
 
 // Failures collects the errors of concurrent work. The zero value has none. It is safe for concurrent use.
