@@ -288,8 +288,8 @@ func exempt(kind schema.GroupKind, path fieldpath.Path) bool {
 	}
 }
 
-// maintained are the fields that Kubernetes itself maintains in objects of a kind. Without the token of a
-// ServiceAccount in a Secret, that token would be invalid.
+// maintained are the fields that Kubernetes itself maintains in objects of a kind. Removing the token of a
+// ServiceAccount from a Secret would make that token invalid.
 var maintained = map[schema.GroupKind][]fieldpath.Path{
 	{Kind: "PersistentVolumeClaim"}: {pathTo("spec", "volumeName")},
 	{Kind: "PersistentVolume"}:      {pathTo("spec", "claimRef")},

@@ -26,7 +26,7 @@ import (
 type kind struct {
 	cache  *Cache
 	gvk    schema.GroupVersionKind
-	ctx    context.Context //nolint:containedctx // the lifetime of the feeds, ended by stop
+	ctx    context.Context //nolint:containedctx // the lifetime of the feeds
 	cancel context.CancelFunc
 
 	// mu guards the fields below, and the state of all feeds.

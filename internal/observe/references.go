@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -393,7 +392,7 @@ func (c *Cache) WatchNames(ctx context.Context, owner string, names []Name) erro
 func (c *Cache) declareNames(owner string, names []Name) []*named {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	names = sets.New(names...).UnsortedList() // each once
+	names = unique(names)
 	watched := make([]*named, 0, len(names))
 	for _, name := range names {
 		n := c.named[name]
@@ -522,4 +521,14 @@ func (n *named) set(synced bool, version string) {
 	for _, owner := range owners {
 		n.cache.options.Notify(owner)
 	}
+}
+
+// unique returns the names without repetitions, as a copy.
+func unique(names []Name) []Name {
+	seen := map[Name]bool{}
+	return slices.DeleteFunc(slices.Clone(names), func(name Name) bool {
+		known := seen[name]
+		seen[name] = true
+		return known
+	})
 }

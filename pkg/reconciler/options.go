@@ -133,7 +133,7 @@ func New(name string, clnt cluster.Client, options Options) (*Reconciler, error)
 		r.cache, err = newCache(r)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("creating the reconciler %s: %w", name, err)
+		return nil, fmt.Errorf("creating the reconciler %q: %w", name, err)
 	}
 	r.config.Observer = r.cache
 	return r, nil

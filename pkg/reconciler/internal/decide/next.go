@@ -305,7 +305,7 @@ func IsNewOrphan(recorded, planned *inventory.Item) bool {
 // Memory is the memory of a reconciler, for all owners.
 type Memory struct {
 	mu     sync.Mutex
-	owners map[string]*memories
+	owners map[string]memories
 }
 
 // memories are what is remembered about one owner.
@@ -336,7 +336,7 @@ type ObjectMemory struct {
 }
 
 // NewMemory returns an empty memory.
-func NewMemory() *Memory { return &Memory{owners: map[string]*memories{}} }
+func NewMemory() *Memory { return &Memory{owners: map[string]memories{}} }
 
 // For returns the memory of one owner.
 func (m *Memory) For(owner string) OwnerMemory { return OwnerMemory{all: m, owner: owner} }
@@ -347,21 +347,15 @@ type OwnerMemory struct {
 	owner string
 }
 
-// lock returns what is remembered about the owner. The caller must unlock the mutex afterwards.
-func (o OwnerMemory) lock() *memories {
-	o.all.mu.Lock()
-	m := o.all.owners[o.owner]
-	if m == nil {
-		m = &memories{objects: map[types.ObjectID]*ObjectMemory{}, read: map[observe.Name]*unstructured.Unstructured{}}
-		o.all.owners[o.owner] = m
-	}
-	return m
-}
-
 // Of returns the memory of an object, and creates it if there is none.
 func (o OwnerMemory) Of(key types.ObjectID) *ObjectMemory {
-	m := o.lock()
+	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
+	m := o.all.owners[o.owner]
+	if m.objects == nil {
+		m.objects = map[types.ObjectID]*ObjectMemory{}
+		o.all.owners[o.owner] = m
+	}
 	if m.objects[key] == nil {
 		m.objects[key] = &ObjectMemory{}
 	}
@@ -370,34 +364,37 @@ func (o OwnerMemory) Of(key types.ObjectID) *ObjectMemory {
 
 // Peek returns the memory of an object; nil if there is none.
 func (o OwnerMemory) Peek(key types.ObjectID) *ObjectMemory {
-	m := o.lock()
+	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
-	return m.objects[key]
+	return o.all.owners[o.owner].objects[key]
 }
 
 // Recall returns the desired objects of the last call; nil if they were not retained.
 func (o OwnerMemory) Recall() *prepare.Set {
-	m := o.lock()
+	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
-	return m.prepared
+	return o.all.owners[o.owner].prepared
 }
 
 // Retain remembers the desired objects of a call for the next one. It forgets the former ones if computed is nil or has
 // no version.
 func (o OwnerMemory) Retain(computed *prepare.Set) {
-	m := o.lock()
+	if computed != nil && computed.Source.Version == "" {
+		computed = nil
+	}
+	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
-	m.prepared = nil
-	if computed != nil && computed.Source.Version != "" {
-		m.prepared = computed
+	m, known := o.all.owners[o.owner]
+	if m.prepared = computed; known || computed != nil {
+		o.all.owners[o.owner] = m
 	}
 }
 
 // Recollect returns an object that the owner has read without owning it, if that was the given version of it; else nil.
 func (o OwnerMemory) Recollect(name observe.Name, version string) *unstructured.Unstructured {
-	m := o.lock()
+	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
-	if object := m.read[name]; object != nil && object.GetResourceVersion() == version {
+	if object := o.all.owners[o.owner].read[name]; object != nil && object.GetResourceVersion() == version {
 		return object
 	}
 	return nil
@@ -405,28 +402,34 @@ func (o OwnerMemory) Recollect(name observe.Name, version string) *unstructured.
 
 // Recollects remembers an object that the owner has read without owning it.
 func (o OwnerMemory) Recollects(name observe.Name, object *unstructured.Unstructured) {
-	m := o.lock()
+	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
+	m := o.all.owners[o.owner]
+	if m.read == nil {
+		m.read = map[observe.Name]*unstructured.Unstructured{}
+		o.all.owners[o.owner] = m
+	}
 	m.read[name] = object
 }
 
 // Disregard forgets all objects that the owner has read without owning them, except these.
 func (o OwnerMemory) Disregard(except []observe.Name) {
-	m := o.lock()
+	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
 	kept := sets.New(except...)
-	maps.DeleteFunc(m.read, func(name observe.Name, _ *unstructured.Unstructured) bool { return !kept.Has(name) })
+	maps.DeleteFunc(o.all.owners[o.owner].read, func(name observe.Name, _ *unstructured.Unstructured) bool { return !kept.Has(name) })
 }
 
 // Keep forgets all objects of the owner that are not recorded; and all about the owner if nothing is recorded.
 func (o OwnerMemory) Keep(recorded []*inventory.Item) {
-	m := o.lock()
+	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
+	objects := o.all.owners[o.owner].objects
 	if len(recorded) == 0 {
 		delete(o.all.owners, o.owner)
-	} else if len(m.objects) > 0 {
+	} else if len(objects) > 0 {
 		kept := Index(recorded)
-		maps.DeleteFunc(m.objects, func(key types.ObjectID, _ *ObjectMemory) bool { return kept[key] == nil })
+		maps.DeleteFunc(objects, func(key types.ObjectID, _ *ObjectMemory) bool { return kept[key] == nil })
 	}
 }
 

@@ -282,7 +282,7 @@ func (api *Server) definition(ctx context.Context, kind schema.GroupKind) (*apie
 		}
 		crd := &apiextensionsv1.CustomResourceDefinition{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, crd); err != nil {
-			return nil, fmt.Errorf("reading %s: %w", types.IDOf(object), err)
+			return nil, &UnknownTypeError{Kind: kind, Err: fmt.Errorf("reading %s: %w", types.IDOf(object), err)}
 		}
 		// The condition never becomes False again.
 		if apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {

@@ -35,8 +35,9 @@ type inquiry struct {
 	losses  *Losses
 	demands []Demand
 	except  string // value of the owner label; its objects and the owner itself do not count; if empty, all objects count
-	// recorded are the items of the owner by object.
-	recorded map[types.ObjectID]*inventory.Item
+	// recorded returns the items of the owner by object. It is lazy because it reads all items, which calls for other
+	// objects may be writing.
+	recorded func() map[types.ObjectID]*inventory.Item
 }
 
 // Instances returns one instance for each demanded type that has instances without the given owner label (if the label
@@ -46,7 +47,10 @@ func (l *Losses) Instances(ctx context.Context, demands []Demand, except string)
 	if err != nil {
 		return nil, err
 	}
-	q := inquiry{losses: l, demands: demands, except: except, recorded: decide.Index(l.Items)}
+	q := inquiry{
+		losses: l, demands: demands, except: except,
+		recorded: sync.OnceValue(func() map[types.ObjectID]*inventory.Item { return decide.Index(l.Items) }),
+	}
 	found := make([]*inventory.Blocker, len(mappings))
 	err = concurrent.Each(l.Server.Concurrency, mappings, func(i int, mapping *meta.RESTMapping) (err error) {
 		found[i], err = q.anInstance(ctx, mapping)
@@ -155,7 +159,7 @@ func (q *inquiry) isOwn(instance client.Object) bool {
 	if q.losses.Owner.Self != nil && types.IDOf(instance) == types.IDOf(q.losses.Owner.Self) {
 		return true
 	}
-	item := q.recorded[types.IDOf(instance)]
+	item := q.recorded()[types.IDOf(instance)]
 	return item != nil && item.UID != "" && item.UID == instance.GetUID() &&
 		label == "" && !fieldset.IsCopy(instance, q.losses.Server.FieldOwner)
 }

@@ -78,17 +78,23 @@ func (l *live) compare(ctx context.Context, t *prepare.Object, s decide.Situatio
 		return outcome{}, fmt.Errorf("comparing %s: %w", t.Key, err)
 	}
 	l.call.Memory.Of(t.Key).Verifications.Happened(l.call.Server.Clock.Now())
-	if digest := live.GetAnnotations()[l.call.Server.Keys.Digest]; digest != "" {
-		// A manifest may have several.
-		annotations := applied.GetAnnotations()
-		annotations[l.call.Server.Keys.Digest] = digest
-		applied.SetAnnotations(annotations)
-	}
-	if err != nil || !execute.Same(live, applied) {
+	if err != nil || !execute.Same(withDigestOf(applied, live, l.call.Server.Keys.Digest), applied) {
 		return l.reported(t, s, decide.Decision{Message: decide.ChangedByOthers}), nil
 	}
 	item.Baseline = l.call.Server.Reader.Read(live).Baseline()
 	return l.kept(ctx, t, s)
+}
+
+// withDigestOf returns a live object with the digest of the applied one: a manifest may have several.
+func withDigestOf(applied, live *unstructured.Unstructured, key string) *unstructured.Unstructured {
+	annotations := live.GetAnnotations()
+	if present := annotations[key]; present == "" || present == applied.GetAnnotations()[key] {
+		return live
+	}
+	annotations[key] = applied.GetAnnotations()[key]
+	live = live.DeepCopy()
+	live.SetAnnotations(annotations)
+	return live
 }
 
 // namedOwners is how many objects of other owners are read to learn the names of the owners: the observer knows digests

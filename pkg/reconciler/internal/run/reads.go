@@ -30,10 +30,16 @@ import (
 // objects that are desired themselves.
 func WatchReads(ctx context.Context, call *Call, wanted []*prepare.Object) error {
 	var names []observe.Name
+	var own sets.Set[types.ObjectID]
 	for _, t := range wanted {
 		for _, read := range readsOf(call, t) {
-			id := types.IDOf(itemOf(nameOf(read)))
-			if slices.ContainsFunc(wanted, func(other *prepare.Object) bool { return other.Key == id }) {
+			if own == nil {
+				own = sets.New[types.ObjectID]()
+				for _, other := range wanted {
+					own.Insert(other.Key)
+				}
+			}
+			if id := types.IDOf(itemOf(nameOf(read))); own.Has(id) {
 				return inventory.NewRefusedError(fmt.Sprintf("%s: reads %s, which is also a dependent; extract its data instead", t.Key, id))
 			}
 			names = append(names, nameOf(read))
