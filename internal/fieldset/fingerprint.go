@@ -147,17 +147,13 @@ func parse(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 // server: field ownership shows which lists are merged item by item, and by which keys. Merge sets no defaults, and
 // changes neither argument.
 func Merge(live, manifest map[string]any, entries []metav1.ManagedFieldsEntry, manager string) (map[string]any, error) {
-	owned, others := fieldpath.NewSet(), fieldpath.NewSet()
-	for _, entry := range entries {
-		set, err := parse(entry)
-		if err != nil {
-			return nil, err
-		}
-		if applied(entry, manager) {
-			owned = owned.Union(set)
-		} else {
-			others = others.Union(set)
-		}
+	owned, err := Owned(entries, manager)
+	if err != nil {
+		return nil, err
+	}
+	others, err := union(entries, func(entry metav1.ManagedFieldsEntry) bool { return !applied(entry, manager) })
+	if err != nil {
+		return nil, err
 	}
 	result := runtime.DeepCopyJSON(live)
 	var dropped []fieldpath.Path

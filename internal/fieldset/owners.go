@@ -17,16 +17,9 @@ import (
 // Gained returns the fields that manager applied and did not own before, because others had changed or removed them.
 // What it has written by other requests than applies was its own as well.
 func Gained(before, after []metav1.ManagedFieldsEntry, manager string) ([]fieldpath.Path, error) {
-	had := fieldpath.NewSet()
-	for _, entry := range before {
-		if entry.Manager != manager || entry.Subresource != "" {
-			continue
-		}
-		set, err := parse(entry)
-		if err != nil {
-			return nil, err
-		}
-		had = had.Union(set)
+	had, err := union(before, func(entry metav1.ManagedFieldsEntry) bool { return entry.Manager == manager && entry.Subresource == "" })
+	if err != nil {
+		return nil, err
 	}
 	has, err := Owned(after, manager)
 	if err != nil {
@@ -41,9 +34,14 @@ func Gained(before, after []metav1.ManagedFieldsEntry, manager string) ([]fieldp
 
 // Owned returns the fields that manager applied to the main resource.
 func Owned(entries []metav1.ManagedFieldsEntry, manager string) (*fieldpath.Set, error) {
+	return union(entries, func(entry metav1.ManagedFieldsEntry) bool { return applied(entry, manager) })
+}
+
+// union returns the fields of the entries that count.
+func union(entries []metav1.ManagedFieldsEntry, counts func(metav1.ManagedFieldsEntry) bool) (*fieldpath.Set, error) {
 	all := fieldpath.NewSet()
 	for _, entry := range entries {
-		if !applied(entry, manager) {
+		if !counts(entry) {
 			continue
 		}
 		set, err := parse(entry)
@@ -113,7 +111,7 @@ func Taken(before, after []metav1.ManagedFieldsEntry, manager string) ([]Taking,
 			lost = set.Difference(remaining)
 		}
 		for path := range lost.Intersection(owned).Leaves().All() {
-			taken = append(taken, takingOf(path, entry))
+			taken = append(taken, Taking{Path: slices.Clone(path), Writer: writerOf(entry)})
 		}
 	})
 	sortTakings(taken)
@@ -128,20 +126,12 @@ func WouldTake(live, declared map[string]any, entries []metav1.ManagedFieldsEntr
 	err := eachOfOthers(entries, manager, func(entry metav1.ManagedFieldsEntry, set *fieldpath.Set) {
 		for path := range set.Leaves().All() {
 			if Exists(declared, path) && Exists(live, path) && !Same(declared, live, path) {
-				taken = append(taken, takingOf(path, entry))
+				taken = append(taken, Taking{Path: slices.Clone(path), Writer: writerOf(entry)})
 			}
 		}
 	})
 	sortTakings(taken)
 	return taken, err
-}
-
-func takingOf(path fieldpath.Path, entry metav1.ManagedFieldsEntry) Taking {
-	taking := Taking{Path: slices.Clone(path), Writer: Writer{Manager: entry.Manager}}
-	if entry.Time != nil {
-		taking.Time = entry.Time.Time
-	}
-	return taking
 }
 
 func sortTakings(taken []Taking) {
@@ -163,15 +153,20 @@ type Writer struct {
 	Time time.Time
 }
 
+func writerOf(entry metav1.ManagedFieldsEntry) Writer {
+	writer := Writer{Manager: entry.Manager}
+	if entry.Time != nil {
+		writer.Time = entry.Time.Time
+	}
+	return writer
+}
+
 // Writers returns, for each field, the other manager that owns it or a field below it. If there are several, it is the
 // one that wrote last.
 func Writers(entries []metav1.ManagedFieldsEntry, fields []fieldpath.Path, manager string) ([]Writer, error) {
 	writers := make([]Writer, len(fields))
 	err := eachOfOthers(entries, manager, func(entry metav1.ManagedFieldsEntry, set *fieldpath.Set) {
-		next := Writer{Manager: entry.Manager}
-		if entry.Time != nil {
-			next.Time = entry.Time.Time
-		}
+		next := writerOf(entry)
 		for i, path := range fields {
 			if hasAt(set, path) && (writers[i].Manager == "" || writers[i].Time.Before(next.Time)) {
 				writers[i] = next
@@ -239,21 +234,16 @@ func partition(entries []metav1.ManagedFieldsEntry, manager string, reclaim func
 			apiVersion = entry.APIVersion
 		}
 	}
-	kept, candidates = fieldpath.NewSet(), fieldpath.NewSet()
-	for _, entry := range entries {
-		set, err := parse(entry)
-		if err != nil {
-			return nil, nil, err
-		}
+	isCandidate := func(entry metav1.ManagedFieldsEntry) bool {
 		// Fields written in another API version may have other names; so they are kept.
 		sameForm := entry.Subresource == "" && entry.APIVersion == apiVersion && !applied(entry, manager)
-		if sameForm && (entry.Manager == manager || reclaim(entry.Manager)) {
-			candidates = candidates.Union(set)
-		} else {
-			kept = kept.Union(set)
-		}
+		return sameForm && (entry.Manager == manager || reclaim(entry.Manager))
 	}
-	return kept, candidates, nil
+	if candidates, err = union(entries, isCandidate); err != nil {
+		return nil, nil, err
+	}
+	kept, err = union(entries, func(entry metav1.ManagedFieldsEntry) bool { return !isCandidate(entry) })
+	return kept, candidates, err
 }
 
 // Outside returns the paths that are not below one of the given top-level fields, such as metadata.
@@ -283,36 +273,33 @@ func hasPrefix(path, prefix fieldpath.Path) bool {
 // maintains it on the main resource, because injected content needs it, or because it records an action of a user that
 // ends by itself.
 func exempt(kind schema.GroupKind, path fieldpath.Path) bool {
+	isVolume := kind == schema.GroupKind{Kind: "PersistentVolumeClaim"} || kind == schema.GroupKind{Kind: "PersistentVolume"}
 	switch {
 	case isField(path, 0, "status"), isField(path, 0, "metadata") && isField(path, 1, "finalizers"):
 		return true
-	case hasField(path, "caBundle"):
+	case hasField(path, "caBundle"), hasField(path, "kubectl.kubernetes.io/restartedAt"):
 		return true
-	case hasField(path, "kubectl.kubernetes.io/restartedAt"):
+	case isVolume && hasVolumeAnnotation(path):
 		return true
+	case kind == schema.GroupKind{Kind: "Secret"} && hasField(path, "kubernetes.io/service-account.uid"):
+		return true
+	default:
+		return IsWithin(path, maintained[kind])
 	}
-	return maintained(kind, path)
 }
 
-// maintained reports whether Kubernetes itself maintains the field in objects of the kind.
-func maintained(kind schema.GroupKind, path fieldpath.Path) bool {
-	switch kind {
-	case schema.GroupKind{Kind: "PersistentVolumeClaim"}:
-		return isField(path, 0, "spec") && isField(path, 1, "volumeName") || hasVolumeAnnotation(path)
-	case schema.GroupKind{Kind: "PersistentVolume"}:
-		return isField(path, 0, "spec") && isField(path, 1, "claimRef") || hasVolumeAnnotation(path)
-	case schema.GroupKind{Kind: "Secret"}:
-		return isToken(path)
-	case schema.GroupKind{Kind: "ServiceAccount"}:
-		return isField(path, 0, "secrets") || isField(path, 0, "imagePullSecrets")
-	case schema.GroupKind{Kind: "Namespace"}:
-		return isField(path, 0, "spec")
-	case schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:
-		return isField(path, 0, "rules")
-	default:
-		return false
-	}
+// maintained are the fields that Kubernetes itself maintains in objects of a kind. Removing the token of a
+// ServiceAccount from a Secret would make that token invalid.
+var maintained = map[schema.GroupKind][]fieldpath.Path{
+	{Kind: "PersistentVolumeClaim"}: {pathTo("spec", "volumeName")},
+	{Kind: "PersistentVolume"}:      {pathTo("spec", "claimRef")},
+	{Kind: "Secret"}:                {pathTo("data", "token"), pathTo("data", "ca.crt"), pathTo("data", "namespace")},
+	{Kind: "ServiceAccount"}:        {pathTo("secrets"), pathTo("imagePullSecrets")},
+	{Kind: "Namespace"}:             {pathTo("spec")},
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}: {pathTo("rules")},
 }
+
+func pathTo(fields ...any) fieldpath.Path { return fieldpath.MakePathOrDie(fields...) }
 
 func hasVolumeAnnotation(path fieldpath.Path) bool {
 	if !isField(path, 0, "metadata") || !isField(path, 1, "annotations") || len(path) < 3 || path[2].FieldName == nil {
@@ -320,15 +307,6 @@ func hasVolumeAnnotation(path fieldpath.Path) bool {
 	}
 	key := *path[2].FieldName
 	return strings.HasPrefix(key, "pv.kubernetes.io/") || strings.HasPrefix(key, "volume.kubernetes.io/") || strings.HasPrefix(key, "volume.beta.kubernetes.io/")
-}
-
-// isToken reports whether the field is part of the ServiceAccount token in a Secret. Removing it would invalidate the
-// token.
-func isToken(path fieldpath.Path) bool {
-	if isField(path, 0, "data") {
-		return isField(path, 1, "token") || isField(path, 1, "ca.crt") || isField(path, 1, "namespace")
-	}
-	return hasField(path, "kubernetes.io/service-account.uid")
 }
 
 func isField(path fieldpath.Path, index int, name string) bool {

@@ -31,7 +31,7 @@ func ParsePath(text string) (fieldpath.Path, error) {
 			}
 			element, rest = fieldpath.FieldNameElement(rest[1:end+1]), rest[end+1:]
 		case '[':
-			end := closing(rest)
+			end := unquoted(rest, ']')
 			if end < 0 {
 				return nil, fmt.Errorf("invalid field path %q: missing ]", text)
 			}
@@ -48,19 +48,17 @@ func ParsePath(text string) (fieldpath.Path, error) {
 	return path, nil
 }
 
-// closing returns the index of the bracket that closes the first one, ignoring brackets in quotes; -1 if there is none.
-func closing(text string) int {
+// unquoted returns the index of the first occurrence of a character outside quotes; -1 if there is none.
+func unquoted(text string, char byte) int {
 	quoted := false
 	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
+		switch {
+		case text[i] == '\\':
 			i++
-		case '"':
+		case text[i] == '"':
 			quoted = !quoted
-		case ']':
-			if !quoted {
-				return i
-			}
+		case text[i] == char && !quoted:
+			return i
 		}
 	}
 	return -1
@@ -87,7 +85,10 @@ func parseElement(text string) (fieldpath.PathElement, error) {
 		if !ok {
 			return fieldpath.PathElement{}, fmt.Errorf("key %q has no value", text)
 		}
-		end := separator(rest)
+		end := unquoted(rest, ',')
+		if end < 0 {
+			end = len(rest)
+		}
 		parsed, err := parseValue(rest[:end])
 		if err != nil {
 			return fieldpath.PathElement{}, err
@@ -97,22 +98,6 @@ func parseElement(text string) (fieldpath.PathElement, error) {
 	}
 	fields.Sort()
 	return fieldpath.PathElement{Key: &fields}, nil
-}
-
-// separator returns the index of the first comma outside quotes, or the length.
-func separator(text string) int {
-	quoted := false
-	for i := 0; i < len(text); i++ {
-		switch {
-		case text[i] == '\\':
-			i++
-		case text[i] == '"':
-			quoted = !quoted
-		case text[i] == ',' && !quoted:
-			return i
-		}
-	}
-	return len(text)
 }
 
 func parseValue(text string) (value.Value, error) {
@@ -131,7 +116,7 @@ func ParsePaths(text string) ([]fieldpath.Path, error) {
 		end := 0
 		for end < len(text) && text[end] != ',' {
 			if text[end] == '[' {
-				length := closing(text[end:])
+				length := unquoted(text[end:], ']')
 				if length < 0 {
 					return nil, fmt.Errorf("invalid field path %q: missing ]", text)
 				}

@@ -26,14 +26,14 @@ func TestChangedTypesAreLookedAtSoon(t *testing.T) {
 		return known, nil
 	})
 	go a.run(t.Context())
-	listener := a.listener(TypeListener{Watched: func(bool) {}, Changed: func() {}})
+	w := &typeWatch{cache: &Cache{absent: a}, changed: func() {}}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	go func() {
 		for ctx.Err() == nil && looks.Load() == 0 {
 			time.Sleep(10 * time.Millisecond)
 		}
-		listener.Changed()
+		w.change()
 	}()
 	if a.await(ctx, thing); ctx.Err() != nil {
 		t.Error("nobody has looked")

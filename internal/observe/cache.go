@@ -6,7 +6,6 @@ package observe
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -90,29 +89,20 @@ type Cache struct {
 
 	mu    sync.Mutex
 	kinds map[schema.GroupVersionKind]*kind
-	needs map[string]map[schema.GroupVersionKind]need
+	needs map[string]map[schema.GroupVersionKind]Need
 	named map[Name]*named
 	names map[string][]Name // those that an owner reads
 }
 
 // New returns a Cache without watches.
 func New(options Options) (*Cache, error) {
-	if options.Reader == nil || options.Config == nil || options.HTTPClient == nil || options.Mapper == nil || options.Notify == nil {
-		return nil, errors.New("creating the cache of dependents: Reader, Config, HTTPClient, Mapper and Notify are required")
-	}
 	if options.Patience <= 0 {
 		options.Patience = time.Minute
 	}
-	dynamicClient, err := dynamic.NewForConfigAndClient(options.Config, options.HTTPClient)
-	if err != nil {
-		return nil, fmt.Errorf("creating a client for watches: %w", err)
-	}
-	metadataClient, err := metadata.NewForConfigAndClient(metadata.ConfigFor(options.Config), options.HTTPClient)
-	if err != nil {
-		return nil, fmt.Errorf("creating a client for watches: %w", err)
-	}
-	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(options.Config, options.HTTPClient)
-	if err != nil {
+	dynamicClient, dynamicErr := dynamic.NewForConfigAndClient(options.Config, options.HTTPClient)
+	metadataClient, metadataErr := metadata.NewForConfigAndClient(metadata.ConfigFor(options.Config), options.HTTPClient)
+	discoveryClient, discoveryErr := discovery.NewDiscoveryClientForConfigAndClient(options.Config, options.HTTPClient)
+	if err := cmp.Or(dynamicErr, metadataErr, discoveryErr); err != nil {
 		return nil, fmt.Errorf("creating a client for watches: %w", err)
 	}
 	absent := newAbsences(func() (served, error) {
@@ -130,7 +120,7 @@ func New(options Options) (*Cache, error) {
 		cancel:   cancel,
 		followed: make(chan struct{}),
 		kinds:    map[schema.GroupVersionKind]*kind{},
-		needs:    map[string]map[schema.GroupVersionKind]need{},
+		needs:    map[string]map[schema.GroupVersionKind]Need{},
 		named:    map[Name]*named{},
 		names:    map[string][]Name{},
 	}, nil
@@ -151,11 +141,9 @@ func (c *Cache) Follow() { c.follow.Do(func() { close(c.followed) }) }
 
 // awaitFollow returns when the delay is over.
 func (c *Cache) awaitFollow(ctx context.Context) error {
-	timer := time.NewTimer(c.options.Delay)
-	defer timer.Stop()
 	select {
 	case <-c.followed:
-	case <-timer.C:
+	case <-time.After(c.options.Delay):
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -176,12 +164,6 @@ type Need struct {
 	// Whole are dependents whose observations have the object itself, and whose owner is notified of each change of
 	// them.
 	Whole []apitypes.NamespacedName
-}
-
-// need is what one owner needs of a kind.
-type need struct {
-	namespaces []string
-	whole      []apitypes.NamespacedName
 }
 
 // Watch sets the needs of an owner, and drops those of an earlier call. It returns when each kind is either watched or
@@ -207,22 +189,22 @@ func (c *Cache) declare(owner string, needs []Need) []*kind {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	dropped := c.needs[owner]
-	wanted := make(map[schema.GroupVersionKind]need, len(needs))
-	content := map[schema.GroupVersionKind]bool{}
+	wanted := make(map[schema.GroupVersionKind]Need, len(needs))
 	for _, n := range needs {
-		before := wanted[n.Kind]
-		wanted[n.Kind] = need{namespaces: slices.Concat(before.namespaces, n.Namespaces), whole: slices.Concat(before.whole, n.Whole)}
-		content[n.Kind] = content[n.Kind] || n.Content || len(n.Whole) > 0
+		all := wanted[n.Kind]
+		all.Namespaces, all.Whole = slices.Concat(all.Namespaces, n.Namespaces), slices.Concat(all.Whole, n.Whole)
+		all.Content = all.Content || n.Content || len(n.Whole) > 0
+		wanted[n.Kind] = all
 	}
 	kinds := make([]*kind, 0, len(wanted))
 	for gvk, now := range wanted {
 		k := c.kinds[gvk]
 		if k == nil {
-			k = newKind(c, gvk, content[gvk])
+			k = newKind(c, gvk, now.Content)
 			c.kinds[gvk] = k
 		}
 		k.need(now, dropped[gvk])
-		if content[gvk] {
+		if now.Content {
 			k.watchContent()
 		}
 		kinds = append(kinds, k)
@@ -237,9 +219,9 @@ func (c *Cache) declare(owner string, needs []Need) []*kind {
 		switch {
 		case still:
 		case c.needed(gvk):
-			c.kinds[gvk].need(need{}, before)
+			c.kinds[gvk].need(Need{}, before)
 		default:
-			c.kinds[gvk].stop()
+			c.kinds[gvk].cancel()
 			delete(c.kinds, gvk)
 		}
 	}
@@ -289,13 +271,6 @@ func (c *Cache) kind(gvk schema.GroupVersionKind) *kind {
 	return c.kinds[gvk]
 }
 
-// Kinds returns the needed kinds, sorted.
-func (c *Cache) Kinds() []schema.GroupVersionKind {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.SortedFunc(maps.Keys(c.kinds), func(a, b schema.GroupVersionKind) int { return cmp.Compare(a.String(), b.String()) })
-}
-
 // Unwatched returns the needed kinds whose objects have to be read one by one now, because they are not watched
 // anywhere, sorted.
 func (c *Cache) Unwatched() []schema.GroupKind {
@@ -321,29 +296,24 @@ var typeSources = []schema.GroupVersionResource{
 	{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"},
 }
 
-// TypeListener is notified of changes of the types of a cluster. Its functions may be called from several goroutines.
-type TypeListener struct {
-	// Watched is called with true when all resources that define types are watched, and with false when one watch ends.
-	// Required.
-	Watched func(watched bool)
-	// Changed is called when an object that defines types was added, changed or removed. Required.
-	Changed func()
-}
-
-// WatchTypes notifies the listener until the cache is closed. It watches metadata only. The second and later calls have
-// no effect.
-func (c *Cache) WatchTypes(listener TypeListener) {
+// WatchTypes calls watched with true when all resources that define types are watched, and with false when one watch
+// ends; and changed when an object that defines types was added, changed or removed. The functions may be called from
+// several goroutines, until the cache is closed. WatchTypes watches metadata only. The second and later calls have no
+// effect.
+func (c *Cache) WatchTypes(watched func(bool), changed func()) {
 	c.types.Do(func() {
-		state := &typeWatch{listener: c.absent.listener(listener), missing: len(typeSources)}
+		w := &typeWatch{cache: c, watched: watched, changed: changed, missing: len(typeSources)}
 		for _, resource := range typeSources {
-			go state.run(c, resource)
+			go w.run(resource)
 		}
 	})
 }
 
 // typeWatch combines the watches of all sources.
 type typeWatch struct {
-	listener TypeListener
+	cache   *Cache
+	watched func(bool)
+	changed func()
 
 	mu      sync.Mutex
 	missing int
@@ -355,24 +325,31 @@ func (w *typeWatch) count(missing int) {
 	before := w.missing == 0
 	w.missing += missing
 	if after := w.missing == 0; after != before {
-		w.listener.Watched(after)
+		w.cache.absent.follow(after)
+		w.watched(after)
 	}
 }
 
+// change notes that types have changed.
+func (w *typeWatch) change() {
+	w.cache.absent.expect()
+	w.changed()
+}
+
 // run watches one source. Objects may have changed between two lists.
-func (w *typeWatch) run(c *Cache, resource schema.GroupVersionResource) {
+func (w *typeWatch) run(resource schema.GroupVersionResource) {
 	synced, known := false, false
-	repeat(c.ctx, func(ctx context.Context) error {
-		return c.observe(ctx, source{resource: resource}, func([]metav1.Object) {
+	repeat(w.cache.ctx, func(ctx context.Context) error {
+		return w.cache.observe(ctx, source{resource: resource}, func([]metav1.Object) {
 			if !synced {
 				synced = true
 				w.count(-1)
 			}
 			if known {
-				w.listener.Changed()
+				w.change()
 			}
 			known = true
-		}, func(metav1.Object, bool) { w.listener.Changed() })
+		}, func(metav1.Object, bool) { w.change() })
 	}, func(error) {
 		if synced {
 			synced = false

@@ -4,9 +4,9 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -26,9 +26,10 @@ import (
 type kind struct {
 	cache  *Cache
 	gvk    schema.GroupVersionKind
-	ctx    context.Context //nolint:containedctx // the lifetime of the feeds, ended by stop
+	ctx    context.Context //nolint:containedctx // the lifetime of the feeds
 	cancel context.CancelFunc
 
+	// mu guards the fields below, and the state of all feeds.
 	mu sync.Mutex
 	// namespaces counts, by namespace, the owners that have dependents in it.
 	namespaces map[string]int
@@ -52,26 +53,22 @@ func newKind(cache *Cache, gvk schema.GroupVersionKind, content bool) *kind {
 	return k
 }
 
-func (k *kind) stop() {
-	k.cancel()
-}
-
 // need replaces what an owner needs.
-func (k *kind) need(now, before need) {
+func (k *kind) need(now, before Need) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, key := range now.whole {
+	for _, key := range now.Whole {
 		k.whole[key]++
 	}
-	for _, key := range before.whole {
+	for _, key := range before.Whole {
 		if k.whole[key]--; k.whole[key] <= 0 {
 			delete(k.whole, key)
 		}
 	}
-	for _, namespace := range now.namespaces {
+	for _, namespace := range now.Namespaces {
 		k.namespaces[namespace]++
 	}
-	for _, namespace := range before.namespaces {
+	for _, namespace := range before.Namespaces {
 		if k.namespaces[namespace]--; k.namespaces[namespace] <= 0 {
 			delete(k.namespaces, namespace)
 			k.dropLocked(namespace)
@@ -80,13 +77,6 @@ func (k *kind) need(now, before need) {
 	if k.feeds[""].forbidden() {
 		k.splitLocked()
 	}
-}
-
-// isWhole reports whether an owner needs the object itself of a dependent.
-func (k *kind) isWhole(key types.NamespacedName) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.whole[key] > 0
 }
 
 // watchesContent reports whether objects are watched with their content.
@@ -108,8 +98,8 @@ func (k *kind) watchContent() {
 	for namespace, f := range k.feeds {
 		f.cancel()
 		k.addLocked(namespace)
-		k.feeds[namespace].inherit(f)
-		f.release()
+		k.feeds[namespace].inheritLocked(f)
+		f.releaseLocked()
 	}
 }
 
@@ -134,7 +124,7 @@ func (k *kind) addLocked(namespace string) {
 func (k *kind) dropLocked(namespace string) {
 	if f := k.feeds[namespace]; f != nil && namespace != "" {
 		f.cancel()
-		f.release()
+		f.releaseLocked()
 		delete(k.feeds, namespace)
 	}
 }
@@ -142,13 +132,27 @@ func (k *kind) dropLocked(namespace string) {
 // wholeCluster is the mode of kinds that nothing restricts.
 const wholeCluster = "watched in the whole cluster"
 
-// settle is called by a feed whose state has changed.
-func (k *kind) settle(f *feed) {
+// settle changes the state of a feed by a function that reports whether that is news, and tells those who wait for it.
+func (k *kind) settle(f *feed, change func() (news bool)) {
 	k.mu.Lock()
-	if k.feeds[f.namespace] != f {
-		k.mu.Unlock()
-		return // another feed has taken its place
+	mode := ""
+	if change() && k.feeds[f.namespace] == f { // else, another feed has taken its place
+		mode = k.settledLocked(f)
 	}
+	k.mu.Unlock()
+	switch mode {
+	case "":
+	case wholeCluster:
+		k.cache.options.Log.Info("dependents can now be watched in the whole cluster", "kind", k.gvk.Kind, "group", k.gvk.Group)
+	default:
+		k.cache.options.Log.Info("dependents cannot be watched in the whole cluster", "kind", k.gvk.Kind, "group", k.gvk.Group, "mode", mode)
+	}
+}
+
+// settledLocked adapts the feeds to the new state of one of them, and wakes those who wait for it. It returns the mode
+// if that has to be logged; else "". As long as other feeds are starting, the mode is not final. That the server cannot
+// be reached for a while changes no mode.
+func (k *kind) settledLocked(f *feed) (mode string) {
 	if f.namespace == "" && f.forbidden() {
 		k.splitLocked()
 	}
@@ -159,32 +163,19 @@ func (k *kind) settle(f *feed) {
 	}
 	close(k.changed)
 	k.changed = make(chan struct{})
-	mode, news := k.newsLocked(f)
-	k.mu.Unlock()
-	switch {
-	case !news:
-	case mode == wholeCluster:
-		k.cache.options.Log.Info("dependents can now be watched in the whole cluster", "kind", k.gvk.Kind, "group", k.gvk.Group)
-	default:
-		k.cache.options.Log.Info("dependents cannot be watched in the whole cluster", "kind", k.gvk.Kind, "group", k.gvk.Group, "mode", mode)
-	}
-}
-
-// newsLocked returns the mode, and reports whether it has to be logged after a feed has changed its state. As long as
-// others are starting, the mode is not final. That the server cannot be reached for a while changes no mode.
-func (k *kind) newsLocked(f *feed) (mode string, news bool) {
 	mode = k.modeLocked()
-	if mode == k.logged || k.pendingLocked() || (f.namespace == "" && !f.lasting() && mode != wholeCluster) {
-		return mode, false
+	isLasting := f.full || f.forbidden()
+	if mode == k.logged || k.pendingLocked() || (f.namespace == "" && !isLasting && mode != wholeCluster) {
+		return ""
 	}
 	k.logged = mode
-	return mode, true
+	return mode
 }
 
 // pendingLocked reports whether a feed is starting.
 func (k *kind) pendingLocked() bool {
 	for _, f := range k.feeds {
-		if f.pending() {
+		if f.state == feedStarting {
 			return true
 		}
 	}
@@ -195,12 +186,7 @@ func (k *kind) pendingLocked() bool {
 func (k *kind) awaitFeeds(ctx context.Context) error {
 	for {
 		k.mu.Lock()
-		if k.feeds[""].forbidden() {
-			// The feed fails a moment before settle adds the others.
-			k.splitLocked()
-		}
-		pending := k.pendingLocked()
-		changed := k.changed
+		pending, changed := k.pendingLocked(), k.changed
 		k.mu.Unlock()
 		if !pending {
 			return nil
@@ -215,30 +201,31 @@ func (k *kind) awaitFeeds(ctx context.Context) error {
 	}
 }
 
-// feed returns the synchronised feed that covers the namespace; nil if there is none.
-func (k *kind) feed(namespace string) *feed {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+// feedLocked returns the synchronised feed that covers the namespace; nil if there is none.
+func (k *kind) feedLocked(namespace string) *feed {
 	if f := k.feeds[""]; f.synced() {
 		return f
 	}
-	if f := k.feeds[namespace]; namespace != "" && f != nil && f.synced() {
+	if f := k.feeds[namespace]; f != nil && f.synced() {
 		return f
 	}
 	return nil
 }
 
 func (k *kind) get(namespace, name string) (Observation, View) {
-	f := k.feed(namespace)
-	if f == nil {
-		return Observation{}, Unseen
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if f := k.feedLocked(namespace); f != nil {
+		return f.getLocked(types.NamespacedName{Namespace: namespace, Name: name})
 	}
-	return f.get(namespace, name)
+	return Observation{}, Unseen
 }
 
 func (k *kind) record(namespace, name string, observation Observation) {
-	if f := k.feed(namespace); f != nil {
-		f.record(namespace, name, observation)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if f := k.feedLocked(namespace); f != nil {
+		f.recordLocked(types.NamespacedName{Namespace: namespace, Name: name}, observation)
 	}
 }
 
@@ -247,7 +234,7 @@ func (k *kind) modeLocked() string {
 	watched := k.watchedLocked()
 	switch {
 	case len(watched) == 0:
-		return "read one by one (" + k.feeds[""].reason() + ")"
+		return "read one by one (" + cmp.Or(k.feeds[""].err, errStarting).Error() + ")"
 	case watched[0] == "":
 		return wholeCluster
 	default:
@@ -273,14 +260,14 @@ func (k *kind) watchedLocked() []string {
 	return watched
 }
 
-// feed watches one kind in one namespace (or in all, if namespace is empty), and keeps the observations.
+// feed watches one kind in one namespace (or in all, if namespace is empty), and keeps the observations. The mutex of
+// the kind guards its state.
 type feed struct {
 	kind      *kind
 	namespace string
 	// cancel ends the feed; set when it is started.
 	cancel context.CancelFunc
 
-	mu      sync.Mutex
 	state   feedState
 	err     error
 	version string // resource version that the feed is up to date with
@@ -307,59 +294,33 @@ func newFeed(k *kind, namespace string) *feed {
 	return &feed{kind: k, namespace: namespace, objects: map[types.NamespacedName]Observation{}, own: map[types.NamespacedName]Observation{}}
 }
 
-func (f *feed) pending() bool { f.mu.Lock(); defer f.mu.Unlock(); return f.state == feedStarting }
-func (f *feed) synced() bool  { f.mu.Lock(); defer f.mu.Unlock(); return f.state == feedSynced }
-func (f *feed) forbidden() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return apierrors.IsForbidden(f.err)
-}
+func (f *feed) synced() bool { return f.state == feedSynced }
 
-// lasting reports whether the feed is broken for long.
-func (f *feed) lasting() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.full || apierrors.IsForbidden(f.err)
-}
+func (f *feed) forbidden() bool { return apierrors.IsForbidden(f.err) }
 
-func (f *feed) reason() string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.err == nil {
-		return "not synchronised yet"
-	}
-	return f.err.Error()
-}
-
-// inherit takes over the responses of our writes that another feed has not received yet.
-func (f *feed) inherit(other *feed) {
-	other.mu.Lock()
-	own := maps.Clone(other.own)
-	other.mu.Unlock()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for key, observation := range own {
-		if _, known := f.own[key]; !known {
-			f.own[key] = observation
-			f.kind.cache.keep(&entry{key, observation}, nil)
-		}
+// inheritLocked takes over the responses of our writes that another feed has not received yet.
+func (f *feed) inheritLocked(other *feed) {
+	for key, observation := range other.own {
+		f.own[key] = observation
+		f.kind.cache.keep(&entry{key, observation}, nil)
 	}
 }
 
-// errOverdue means that the server has accepted the first list, but does not complete it.
-var errOverdue = errors.New("the first list takes too long")
+var (
+	// errStarting says why objects are read one by one before the first list has come.
+	errStarting = errors.New("not synchronised yet")
+	// errOverdue means that the server has accepted the first list, but does not complete it.
+	errOverdue = errors.New("the first list takes too long")
+)
 
 // overdue ends waiting for the first list, which may still come.
 func (f *feed) overdue() {
-	f.mu.Lock()
-	overdue := f.state == feedStarting
-	if overdue {
-		f.state, f.err = feedBroken, errOverdue
-	}
-	f.mu.Unlock()
-	if overdue {
-		f.kind.settle(f)
-	}
+	f.kind.settle(f, func() (news bool) {
+		if news = f.state == feedStarting; news {
+			f.state, f.err = feedBroken, errOverdue
+		}
+		return news
+	})
 }
 
 func (f *feed) run(ctx context.Context) {
@@ -375,22 +336,17 @@ func (f *feed) run(ctx context.Context) {
 
 // end forgets the objects of a feed that has ended.
 func (f *feed) end() {
-	f.release()
-	f.mu.Lock()
-	full := f.full
-	if full {
-		f.err = errTooMany
-	}
-	f.mu.Unlock()
-	if full {
-		f.kind.settle(f)
-	}
+	f.kind.settle(f, func() (news bool) {
+		f.releaseLocked()
+		if f.full {
+			f.err = errTooMany
+		}
+		return f.full
+	})
 }
 
-// release forgets the objects. The responses of our writes stay, for a feed that takes the place of this one.
-func (f *feed) release() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+// releaseLocked forgets the objects. The responses of our writes stay, for a feed that takes the place of this one.
+func (f *feed) releaseLocked() {
 	f.state = feedBroken
 	if f.objects == nil {
 		return
@@ -400,7 +356,7 @@ func (f *feed) release() {
 			f.kind.cache.keep(nil, &entry{key, observation})
 		}
 	}
-	f.received()
+	f.receivedLocked()
 	f.objects = nil
 }
 
@@ -424,60 +380,46 @@ func (f *feed) listAndWatch(ctx context.Context) error {
 
 // failed records the end of an attempt.
 func (f *feed) failed(err error) {
-	f.mu.Lock()
-	if err == nil && f.state == feedSynced {
-		// The watch has ended and is going to be resumed. The observations stay valid, since a watch may lag anyway.
-		f.mu.Unlock()
-		return
-	}
-	f.state, f.err, f.listed = feedBroken, err, false
-	f.mu.Unlock()
-	f.kind.settle(f)
+	f.kind.settle(f, func() (news bool) {
+		if err == nil && f.synced() {
+			// The watch has ended and is going to be resumed. The observations stay valid, since a watch may lag anyway.
+			return false
+		}
+		f.state, f.err, f.listed = feedBroken, err, false
+		return true
+	})
 }
 
-func (f *feed) get(namespace, name string) (Observation, View) {
-	key := types.NamespacedName{Namespace: namespace, Name: name}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.state != feedSynced {
-		return Observation{}, Unseen // it has ended just now
-	}
+// getLocked returns what a synchronised feed knows about an object.
+func (f *feed) getLocked(key types.NamespacedName) (Observation, View) {
 	seen, ok := f.objects[key]
 	written, wrote := f.own[key]
-	if !wrote {
-		if ok {
-			return seen, Present
-		}
-		return f.ended[key], Absent
-	}
-	switch {
-	case ok && !seen.OlderThan(written.ResourceVersion):
-		f.forgetOwn(key)
-		return seen, Present
-	case !ok && !apiserver.Older(f.version, written.ResourceVersion):
-		f.forgetOwn(key)
-		return f.ended[key], Absent
-	default:
+	isKnown := ok && !seen.OlderThan(written.ResourceVersion)
+	isGone := !ok && !apiserver.Older(f.version, written.ResourceVersion)
+	if wrote && !isKnown && !isGone {
 		return written, Present
 	}
+	f.forgetOwnLocked(key)
+	if ok {
+		return seen, Present
+	}
+	return f.ended[key], Absent
 }
 
-func (f *feed) record(namespace, name string, observation Observation) {
-	key := types.NamespacedName{Namespace: namespace, Name: name}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+// recordLocked takes what a read or the response of a write has shown to a synchronised feed.
+func (f *feed) recordLocked(key types.NamespacedName, observation Observation) {
 	seen, ok := f.objects[key]
 	switch {
 	case ok && seen.ResourceVersion == observation.ResourceVersion:
 		// The same state, but its status may have changed by the passing of time.
-		f.store(key, &observation)
+		f.storeLocked(key, &observation)
 		return
-	case ok && !seen.OlderThan(observation.ResourceVersion), f.objects == nil:
+	case ok && !seen.OlderThan(observation.ResourceVersion):
 		return
 	}
-	f.forgetOwn(key)
+	f.forgetOwnLocked(key)
 	f.own[key] = observation
 	if !f.kind.cache.keep(&entry{key, observation}, nil) {
-		f.overflow()
+		f.overflowLocked()
 	}
 }

@@ -4,6 +4,7 @@
 package observe
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -175,16 +176,9 @@ func (r *Reader) read(object metav1.Object, judged *unstructured.Unstructured, j
 	result, observation.Rules = judge(observation.Owner, judged)
 	observation.Status, observation.Message, observation.Reason, observation.Grade = result.Status, result.Message, result.Reason, result.Health()
 	if result.Deadline > 0 {
-		observation.Deadline = r.now().Add(result.Deadline)
+		observation.Deadline = cmp.Or[clock.PassiveClock](r.Clock, clock.RealClock{}).Now().Add(result.Deadline)
 	}
 	return observation
-}
-
-func (r *Reader) now() time.Time {
-	if r.Clock == nil {
-		return time.Now()
-	}
-	return r.Clock.Now()
 }
 
 // differs reports whether an owner may decide differently after the change.

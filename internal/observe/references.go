@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -56,15 +55,8 @@ func (k ReferenceKey) String() string {
 	return string(k.Kind) + " " + k.Namespace + "/" + k.Name
 }
 
-func (k ReferenceKey) scope() referenceScope {
-	return referenceScope{kind: k.Kind, namespace: k.Namespace}
-}
-
-// referenceScope is the kind and namespace of one watch.
-type referenceScope struct {
-	kind      ReferenceKind
-	namespace string
-}
+// scope returns the key without the name: one watch covers all objects of a kind in a namespace.
+func (k ReferenceKey) scope() ReferenceKey { return ReferenceKey{Kind: k.Kind, Namespace: k.Namespace} }
 
 // ReferencedContent is the content of an object. It is shared and must not be changed.
 type ReferencedContent struct {
@@ -100,23 +92,20 @@ type ReferenceWatcher struct {
 	// owners holds the version of an object that each owner was given last; it is empty if the object was absent, or
 	// was not read yet.
 	owners   map[ReferenceKey]map[apitypes.NamespacedName]string
-	feeds    map[referenceScope]*referenceFeed
+	feeds    map[ReferenceKey]*referenceFeed // by scope
 	contents map[ReferenceKey]*ReferencedContent
 }
 
 // NewReferenceWatcher returns a ReferenceWatcher that watches nothing yet.
-func NewReferenceWatcher(options ReferenceOptions) (*ReferenceWatcher, error) {
-	if options.Reader == nil || options.Metadata == nil || options.Notify == nil {
-		return nil, errors.New("watching references needs reader, metadata client and notification")
-	}
+func NewReferenceWatcher(options ReferenceOptions) *ReferenceWatcher {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &ReferenceWatcher{
 		options: options, ctx: ctx, cancel: cancel,
 		used:     map[apitypes.NamespacedName][]ReferenceKey{},
 		owners:   map[ReferenceKey]map[apitypes.NamespacedName]string{},
-		feeds:    map[referenceScope]*referenceFeed{},
+		feeds:    map[ReferenceKey]*referenceFeed{},
 		contents: map[ReferenceKey]*ReferencedContent{},
-	}, nil
+	}
 }
 
 // Close ends all watches. Owners are not notified any more.
@@ -267,7 +256,8 @@ func (f *referenceFeed) seen(object metav1.Object, gone bool) {
 	} else {
 		f.versions[object.GetName()] = version
 	}
-	owners := w.concerned(ReferenceKey{Kind: f.scope.kind, Namespace: f.scope.namespace, Name: object.GetName()}, version)
+	owners := map[apitypes.NamespacedName]bool{}
+	w.concern(owners, ReferenceKey{Kind: f.scope.Kind, Namespace: f.scope.Namespace, Name: object.GetName()}, version)
 	w.mu.Unlock()
 	w.notify(owners)
 }
@@ -280,38 +270,31 @@ func (f *referenceFeed) replaced(objects []metav1.Object) {
 	for _, object := range objects {
 		f.versions[object.GetName()] = object.GetResourceVersion()
 	}
-	concerned := map[apitypes.NamespacedName]bool{}
+	owners := map[apitypes.NamespacedName]bool{}
 	for key := range w.owners {
 		if key.scope() == f.scope {
-			for _, owner := range w.concerned(key, f.versions[key.Name]) {
-				concerned[owner] = true
-			}
+			w.concern(owners, key, f.versions[key.Name])
 		}
 	}
 	w.mu.Unlock()
-	w.notify(slices.Collect(maps.Keys(concerned)))
+	w.notify(owners)
 }
 
-// concerned returns the owners for which the version, empty if the object is gone, is news. What one owner was given
-// says nothing about the others: while nothing is watched, each of them may have read another version.
-func (w *ReferenceWatcher) concerned(key ReferenceKey, version string) []apitypes.NamespacedName {
-	var owners []apitypes.NamespacedName
+// concern adds the owners for which the version, empty if the object is gone, is news. What one owner was given says
+// nothing about the others: while nothing is watched, each of them may have read another version.
+func (w *ReferenceWatcher) concern(owners map[apitypes.NamespacedName]bool, key ReferenceKey, version string) {
 	for owner, given := range w.owners[key] {
-		switch {
-		case version == "" && given == "":
-		case version != "" && given != "" && !isNewer(version, given):
-		default:
-			owners = append(owners, owner)
+		if (version == "") != (given == "") || isNewer(version, given) {
+			owners[owner] = true
 		}
 	}
-	return owners
 }
 
-func (w *ReferenceWatcher) notify(owners []apitypes.NamespacedName) {
+func (w *ReferenceWatcher) notify(owners map[apitypes.NamespacedName]bool) {
 	if w.ctx.Err() != nil {
 		return
 	}
-	for _, owner := range owners {
+	for owner := range owners {
 		w.options.Notify(owner)
 	}
 }
@@ -324,7 +307,7 @@ func isNewer(version string, known string) bool {
 // referenceFeed watches one kind in one namespace. Its state is protected by the mutex of the ReferenceWatcher.
 type referenceFeed struct {
 	watcher *ReferenceWatcher
-	scope   referenceScope
+	scope   ReferenceKey
 	cancel  context.CancelFunc
 
 	synced    bool
@@ -332,7 +315,7 @@ type referenceFeed struct {
 	versions  map[string]string
 }
 
-func (w *ReferenceWatcher) startFeed(s referenceScope) *referenceFeed {
+func (w *ReferenceWatcher) startFeed(s ReferenceKey) *referenceFeed {
 	ctx, cancel := context.WithCancel(w.ctx)
 	f := &referenceFeed{watcher: w, scope: s, cancel: cancel, versions: map[string]string{}}
 	go f.run(ctx)
@@ -354,14 +337,14 @@ func (f *referenceFeed) ended(err error) {
 	f.synced, f.forbidden = false, forbidden
 	w.mu.Unlock()
 	if news {
-		w.options.Log.Info("referenced objects cannot be watched; they are read each time", "kind", f.scope.kind, "namespace", f.scope.namespace, "error", err.Error())
+		w.options.Log.Info("referenced objects cannot be watched; they are read each time", "kind", f.scope.Kind, "namespace", f.scope.Namespace, "error", err.Error())
 	}
 }
 
 func (f *referenceFeed) listAndWatch(ctx context.Context) error {
-	gvr := schema.GroupVersionResource{Version: "v1", Resource: f.scope.kind.resource()}
-	resource := f.watcher.options.Metadata.Resource(gvr).Namespace(f.scope.namespace)
-	name := "references to " + gvr.Resource + " in " + f.scope.namespace
+	gvr := schema.GroupVersionResource{Version: "v1", Resource: f.scope.Kind.resource()}
+	resource := f.watcher.options.Metadata.Resource(gvr).Namespace(f.scope.Namespace)
+	name := "references to " + gvr.Resource + " in " + f.scope.Namespace
 	all := apiserver.ListWatch(resource, apiserver.ListSelection{})
 	store := &events{all: f.replaced, one: f.seen}
 	return cache.NewReflectorWithOptions(all, &metav1.PartialObjectMetadata{}, store, cache.ReflectorOptions{Name: name}).ListAndWatchWithContext(ctx)
@@ -433,16 +416,6 @@ func (c *Cache) declareNames(owner string, names []Name) []*named {
 		c.names[owner] = names
 	}
 	return watched
-}
-
-// unique returns the names without repetitions, as a copy.
-func unique(names []Name) []Name {
-	seen := map[Name]bool{}
-	return slices.DeleteFunc(slices.Clone(names), func(name Name) bool {
-		known := seen[name]
-		seen[name] = true
-		return known
-	})
 }
 
 // errClosed means that the cache was closed meanwhile.
@@ -548,4 +521,14 @@ func (n *named) set(synced bool, version string) {
 	for _, owner := range owners {
 		n.cache.options.Notify(owner)
 	}
+}
+
+// unique returns the names without repetitions, as a copy.
+func unique(names []Name) []Name {
+	seen := map[Name]bool{}
+	return slices.DeleteFunc(slices.Clone(names), func(name Name) bool {
+		known := seen[name]
+		seen[name] = true
+		return known
+	})
 }

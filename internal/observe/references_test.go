@@ -47,7 +47,7 @@ func newReferenceRig(t *testing.T, change func(*rest.Config)) *referenceRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.ReferenceWatcher, err = observe.NewReferenceWatcher(observe.ReferenceOptions{
+	r.ReferenceWatcher = observe.NewReferenceWatcher(observe.ReferenceOptions{
 		Reader: reader, Metadata: metadata.NewForConfigOrDie(config),
 		Notify: func(owner apitypes.NamespacedName) {
 			r.mu.Lock()
@@ -55,9 +55,6 @@ func newReferenceRig(t *testing.T, change func(*rest.Config)) *referenceRig {
 			r.notified[owner.Name]++
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(r.Close)
 	return r
 }

@@ -52,10 +52,10 @@ func (f *feed) Transformer() cache.TransformFunc {
 		if err != nil {
 			return nil, err
 		}
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if !f.receive(e.size()) {
-			f.overflow()
+		f.kind.mu.Lock()
+		defer f.kind.mu.Unlock()
+		if !f.receiveLocked(e.size()) {
+			f.overflowLocked()
 			return nil, errTooMany
 		}
 		return e, nil
@@ -64,13 +64,13 @@ func (f *feed) Transformer() cache.TransformFunc {
 
 // begin notes that a list begins.
 func (f *feed) begin() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.received()
+	f.kind.mu.Lock()
+	defer f.kind.mu.Unlock()
+	f.receivedLocked()
 }
 
-// overflow ends the feed, because there is no room for its objects. The mutex must be held.
-func (f *feed) overflow() {
+// overflowLocked ends the feed, because there is no room for its objects.
+func (f *feed) overflowLocked() {
 	f.full = true
 	f.cancel()
 }
@@ -84,15 +84,18 @@ func (f *feed) entry(object any) (*entry, error) {
 		return nil, fmt.Errorf("unexpected object of type %T", object)
 	}
 	e := &entry{key: types.NamespacedName{Namespace: named.GetNamespace(), Name: named.GetName()}}
-	if written, known := f.written(e.key, named.GetResourceVersion()); known {
-		e.observation = written
+	f.kind.mu.Lock()
+	written, isWhole := f.own[e.key], f.kind.whole[e.key] > 0
+	f.kind.mu.Unlock()
+	if written.ResourceVersion != "" && written.ResourceVersion == named.GetResourceVersion() {
+		e.observation = written // the object is still as we have written it
 		return e, nil
 	}
 	reader := f.kind.cache.options.Reader
 	switch object := object.(type) {
 	case *unstructured.Unstructured:
 		e.observation = reader.Glance(object)
-		if f.kind.isWhole(e.key) {
+		if isWhole {
 			e.observation.Object = Kept(object)
 		}
 	case *metav1.PartialObjectMetadata:
@@ -101,14 +104,6 @@ func (f *feed) entry(object any) (*entry, error) {
 		return nil, fmt.Errorf("unexpected object of type %T", object)
 	}
 	return e, nil
-}
-
-// written returns the observation of our last write to an object, if the object is still at that resource version.
-func (f *feed) written(key types.NamespacedName, resourceVersion string) (Observation, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	own, known := f.own[key]
-	return own, known && own.ResourceVersion == resourceVersion
 }
 
 // Add stores a new object.
@@ -120,30 +115,25 @@ func (f *feed) Update(object any) error {
 	if err != nil {
 		return err
 	}
-	f.mu.Lock()
+	f.kind.mu.Lock()
 	f.version = e.observation.ResourceVersion
-	owners := f.change(e.key, &e.observation)
-	f.mu.Unlock()
+	owners := f.changeLocked(e.key, &e.observation)
+	f.kind.mu.Unlock()
 	f.notify(owners)
 	return nil
 }
 
 // Delete drops an object that is gone or has lost its label.
 func (f *feed) Delete(object any) error {
-	gone, ok := object.(metav1.Object)
-	if !ok {
-		return fmt.Errorf("unexpected object of type %T", object)
-	}
-	key := types.NamespacedName{Namespace: gone.GetNamespace(), Name: gone.GetName()}
 	last, err := f.entry(object)
 	if err != nil {
 		return err
 	}
-	f.mu.Lock()
-	f.version = gone.GetResourceVersion()
-	f.noteEnd(key, last.observation, object)
-	owners := f.change(key, nil)
-	f.mu.Unlock()
+	f.kind.mu.Lock()
+	f.version = last.observation.ResourceVersion
+	f.noteEndLocked(last.key, last.observation, object)
+	owners := f.changeLocked(last.key, nil)
+	f.kind.mu.Unlock()
 	f.notify(owners)
 	return nil
 }
@@ -151,9 +141,9 @@ func (f *feed) Delete(object any) error {
 // maxEnded is how many ends of objects are remembered. Each is of interest until the next call for its owner.
 const maxEnded = 1000
 
-// noteEnd remembers how a Job or Pod had ended that is gone: its events may have come one after the other before
-// anybody has looked. The mutex must be held.
-func (f *feed) noteEnd(key types.NamespacedName, last Observation, object any) {
+// noteEndLocked remembers how a Job or Pod had ended that is gone: its events may have come one after the other before
+// anybody has looked.
+func (f *feed) noteEndLocked(key types.NamespacedName, last Observation, object any) {
 	result := last.Outcome
 	whole, isWhole := object.(*unstructured.Unstructured)
 	if !last.Deleting && isWhole && !endOf(whole).IsZero() && (last.Status == status.CurrentStatus || last.Status == status.FailedStatus) {
@@ -180,9 +170,23 @@ func (f *feed) Replace(objects []any, resourceVersion string) error {
 		}
 		fresh[e.key] = &e.observation
 	}
-	f.mu.Lock()
-	f.version = resourceVersion
-	f.received()
+	var owners map[string]bool
+	f.kind.settle(f, func() (news bool) {
+		f.version = resourceVersion
+		owners = f.replaceLocked(fresh)
+		if f.refused {
+			f.listed = true
+			return false
+		}
+		return f.synchroniseLocked()
+	})
+	f.notify(owners)
+	return nil
+}
+
+// replaceLocked stores a complete list, and returns the owners that may decide differently now.
+func (f *feed) replaceLocked(fresh map[types.NamespacedName]*Observation) map[string]bool {
+	f.receivedLocked()
 	// The list was received within the limit. What it replaces, also in other feeds, goes only now.
 	f.replacing = true
 	owners := map[string]bool{}
@@ -190,63 +194,41 @@ func (f *feed) Replace(objects []any, resourceVersion string) error {
 	for _, known := range []map[types.NamespacedName]Observation{f.objects, f.own} {
 		for key := range known {
 			if fresh[key] == nil {
-				maps.Copy(owners, f.change(key, nil))
+				maps.Copy(owners, f.changeLocked(key, nil))
 			}
 		}
 	}
 	for key, observation := range fresh {
-		maps.Copy(owners, f.change(key, observation))
+		maps.Copy(owners, f.changeLocked(key, observation))
 	}
 	f.replacing = false
-	news := false
-	if f.refused {
-		f.listed = true
-	} else {
-		news = f.synchronised()
-	}
-	f.mu.Unlock()
-	f.notify(owners)
-	if news {
-		f.kind.settle(f)
-	}
-	return nil
+	return owners
 }
 
 // opened takes the answer to a request to watch. Where listing is allowed and watching is not, each attempt begins with
 // a list: nobody follows what becomes of that, so from the first refusal on, a list counts only when the watch is open.
 func (f *feed) opened(err error) {
-	f.mu.Lock()
-	f.received()
-	news := false
-	switch {
-	case apierrors.IsForbidden(err):
-		f.refused = true
-	case err == nil:
-		f.refused = false
-		if f.listed {
-			news = f.synchronised()
-		}
-	}
-	f.mu.Unlock()
-	if news {
-		f.kind.settle(f)
-	}
+	f.kind.settle(f, func() (news bool) {
+		f.receivedLocked()
+		f.refused = apierrors.IsForbidden(err) || err != nil && f.refused
+		return err == nil && f.listed && f.synchroniseLocked()
+	})
 }
 
-// synchronised notes that the objects are complete, and reports whether that is new. The mutex must be held.
-func (f *feed) synchronised() bool {
+// synchroniseLocked notes that the objects are complete, and reports whether that is new.
+func (f *feed) synchroniseLocked() (news bool) {
 	if f.objects == nil {
 		return false // the feed has ended
 	}
-	news := f.state != feedSynced
+	news = !f.synced()
 	f.state, f.err, f.listed = feedSynced, nil, false
 	return news
 }
 
 // Bookmark notes that nothing has changed up to the resource version.
 func (f *feed) Bookmark(resourceVersion string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.kind.mu.Lock()
+	defer f.kind.mu.Unlock()
 	f.version = resourceVersion
 	return nil
 }
@@ -254,21 +236,21 @@ func (f *feed) Bookmark(resourceVersion string) error {
 // Resync does nothing.
 func (f *feed) Resync() error { return nil }
 
-// change stores an observation (nil: drops it) and returns the owners that may decide differently now. Our own writes
-// are no news.
-func (f *feed) change(key types.NamespacedName, observation *Observation) map[string]bool {
+// changeLocked stores an observation (nil: drops it) and returns the owners that may decide differently now. Our own
+// writes are no news.
+func (f *feed) changeLocked(key types.NamespacedName, observation *Observation) map[string]bool {
 	if f.objects == nil {
 		return nil // the feed has ended
 	}
 	before, existed := f.objects[key]
 	written, wrote := f.own[key]
 	owners := map[string]bool{}
-	f.store(key, observation)
+	f.storeLocked(key, observation)
 	if observation == nil {
 		if wrote && !written.OlderThan(f.version) {
 			return nil
 		}
-		f.forgetOwn(key)
+		f.forgetOwnLocked(key)
 		owners[before.Owner] = existed
 		owners[written.Owner] = wrote
 		return owners
@@ -281,7 +263,7 @@ func (f *feed) change(key types.NamespacedName, observation *Observation) map[st
 	if wrote && observation.OlderThan(written.ResourceVersion) {
 		return owners
 	}
-	f.forgetOwn(key)
+	f.forgetOwnLocked(key)
 	if wrote {
 		before, existed = written, true
 	}
@@ -292,8 +274,8 @@ func (f *feed) change(key types.NamespacedName, observation *Observation) map[st
 	return owners
 }
 
-// store stores an observation (nil: drops it). The mutex must be held.
-func (f *feed) store(key types.NamespacedName, observation *Observation) {
+// storeLocked stores an observation (nil: drops it).
+func (f *feed) storeLocked(key types.NamespacedName, observation *Observation) {
 	var now, before *entry
 	if known, ok := f.objects[key]; ok {
 		before = &entry{key, known}
@@ -304,12 +286,12 @@ func (f *feed) store(key types.NamespacedName, observation *Observation) {
 		f.objects[key], now = *observation, &entry{key, *observation}
 	}
 	if !f.kind.cache.keep(now, before) && !f.replacing {
-		f.overflow()
+		f.overflowLocked()
 	}
 }
 
-// forgetOwn drops the response of our write to an object. The mutex must be held.
-func (f *feed) forgetOwn(key types.NamespacedName) {
+// forgetOwnLocked drops the response of our write to an object.
+func (f *feed) forgetOwnLocked(key types.NamespacedName) {
 	if written, wrote := f.own[key]; wrote {
 		f.kind.cache.keep(nil, &entry{key, written})
 		delete(f.own, key)
@@ -364,10 +346,9 @@ func (c *Cache) keep(now, before *entry) bool {
 	return c.options.fits(c.kept.Add(change)) && (c.options.MaxBytes <= 0 || size <= largestEntry)
 }
 
-// receive notes that an item of a list has come, which counts as kept until the list is complete. It reports false if
-// there is no room for the item. A list may be received beside the one that it is going to replace. The mutex must be
-// held.
-func (f *feed) receive(size int64) bool {
+// receiveLocked notes that an item of a list has come, which counts as kept until the list is complete. It reports false
+// if there is no room for the item. A list may be received beside the one that it is going to replace.
+func (f *feed) receiveLocked(size int64) bool {
 	if f.objects == nil {
 		return false // the feed has ended
 	}
@@ -376,8 +357,8 @@ func (f *feed) receive(size int64) bool {
 	return options.fits((f.kind.cache.kept.Add(size)+1)/2) && options.fits(f.listing) && (options.MaxBytes <= 0 || size <= largestEntry)
 }
 
-// received is called when a list is complete, or begins anew. The mutex must be held.
-func (f *feed) received() {
+// receivedLocked is called when a list is complete, or begins anew.
+func (f *feed) receivedLocked() {
 	f.kind.cache.kept.Add(-f.listing)
 	f.listing = 0
 }

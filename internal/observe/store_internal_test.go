@@ -61,7 +61,7 @@ func (w *storeWorld) list(version string, objects ...any) {
 }
 func (w *storeWorld) bookmark(version string) { w.must(w.feed.Bookmark(version)) }
 func (w *storeWorld) write(u *unstructured.Unstructured) {
-	w.feed.record("", "a", w.feed.kind.cache.options.Reader.Read(u))
+	w.feed.kind.record("", "a", w.feed.kind.cache.options.Reader.Read(u))
 }
 
 func (w *storeWorld) must(err error) {

@@ -21,15 +21,15 @@ type listened struct {
 	changes atomic.Int64
 }
 
-func (l *listened) listener() observe.TypeListener {
-	return observe.TypeListener{Watched: l.watched.Store, Changed: func() { l.changes.Add(1) }}
+func (l *listened) listen(to *observe.Cache) {
+	to.WatchTypes(l.watched.Store, func() { l.changes.Add(1) })
 }
 
 func TestTypesAreWatched(t *testing.T) {
 	t.Parallel()
 	w, l := newWorld(t), &listened{}
-	w.cache.WatchTypes(l.listener())
-	w.cache.WatchTypes(observe.TypeListener{}) // has no effect
+	l.listen(w.cache)
+	w.cache.WatchTypes(nil, nil) // has no effect
 	testenv.Eventually(t, func() (bool, string) { return l.watched.Load(), "types are not watched" })
 
 	before := l.changes.Load()
@@ -57,7 +57,7 @@ func TestTypesThatMayNotBeWatched(t *testing.T) {
 		})
 	})
 	l := &listened{}
-	w.cache.WatchTypes(l.listener())
+	l.listen(w.cache)
 	<-refusals
 	testenv.Eventually(t, func() (bool, string) {
 		watches, _ := w.watches("customresourcedefinitions")

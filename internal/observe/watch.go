@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
@@ -232,6 +232,9 @@ func (c *Cache) ofType(ctx context.Context, gvk schema.GroupVersionKind, watch f
 // watching is not, each attempt begins with success.
 const steady = 10 * time.Second
 
+// jitter is the part of a delay that is added at random at most.
+const jitter = 0.25
+
 // repeat makes attempts to watch until the context ends, and calls a function after each of them.
 func repeat(ctx context.Context, attempt func(context.Context) error, ended func(error)) {
 	for attempts := 0; ctx.Err() == nil; attempts = min(attempts+1, 15) {
@@ -246,7 +249,7 @@ func repeat(ctx context.Context, attempt func(context.Context) error, ended func
 		ended(err)
 		select {
 		case <-ctx.Done():
-		case <-time.After(jitter(min(250*time.Millisecond<<attempts, longestDelay(err)))):
+		case <-time.After(wait.Jitter(min(250*time.Millisecond<<attempts, longestDelay(err)), jitter)):
 		}
 	}
 }
@@ -258,10 +261,6 @@ func longestDelay(err error) time.Duration {
 		return 30 * time.Minute
 	}
 	return time.Minute
-}
-
-func jitter(delay time.Duration) time.Duration {
-	return delay + rand.N(delay/4)
 }
 
 // firstDelay is how long to wait before the first discovery of types that were not served.
@@ -330,22 +329,12 @@ func (a *absences) expect() {
 	}
 }
 
-// listener returns a listener that expects other types after a change, too. Types may also have changed while they were
-// not watched.
-func (a *absences) listener(next TypeListener) TypeListener {
-	return TypeListener{
-		Watched: func(watched bool) {
-			a.mu.Lock()
-			a.watched = watched
-			a.mu.Unlock()
-			a.expect()
-			next.Watched(watched)
-		},
-		Changed: func() {
-			a.expect()
-			next.Changed()
-		},
-	}
+// follow notes whether changes of types are reported from now on. Types may have changed while they were not.
+func (a *absences) follow(watched bool) {
+	a.mu.Lock()
+	a.watched = watched
+	a.mu.Unlock()
+	a.expect()
 }
 
 // run discovers the served types at growing intervals while watches wait, until the context ends. The server serves a
@@ -365,13 +354,13 @@ func (a *absences) run(ctx context.Context) {
 			return
 		case <-a.kick:
 			attempts = 0
-			if soon := time.Now().Add(jitter(firstDelay)); due.Before(time.Now()) || soon.Before(due) {
+			if soon := time.Now().Add(wait.Jitter(firstDelay, jitter)); due.Before(time.Now()) || soon.Before(due) {
 				due = soon
 			}
 		case <-timer:
 			a.look()
 			attempts++
-			due = time.Now().Add(jitter(lookDelay(attempts, watched)))
+			due = time.Now().Add(wait.Jitter(lookDelay(attempts, watched), jitter))
 		}
 	}
 }

@@ -138,12 +138,9 @@ type stage struct {
 // watcher reads references, and does not report changes.
 func (r *rig) watcher() *observe.ReferenceWatcher {
 	r.tb.Helper()
-	watcher, err := observe.NewReferenceWatcher(observe.ReferenceOptions{
+	watcher := observe.NewReferenceWatcher(observe.ReferenceOptions{
 		Reader: r.client, Metadata: metadata.NewForConfigOrDie(testenv.Config(r.tb)), Notify: func(apitypes.NamespacedName) {},
 	})
-	if err != nil {
-		r.tb.Fatal(err)
-	}
 	r.tb.Cleanup(watcher.Close)
 	return watcher
 }

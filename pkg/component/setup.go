@@ -254,12 +254,9 @@ func (w *worker) watchReferences(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	if err != nil {
 		return fmt.Errorf("creating a client for metadata: %w", err)
 	}
-	w.referenced, err = observe.NewReferenceWatcher(observe.ReferenceOptions{
+	w.referenced = observe.NewReferenceWatcher(observe.ReferenceOptions{
 		Reader: w.local, Metadata: clnt, Notify: waking(w, queue), Log: mgr.GetLogger().WithValues("reconciler", w.name),
 	})
-	if err != nil {
-		return err
-	}
 	return mgr.Add(untilEnd(w.referenced.Close))
 }
 

@@ -4,6 +4,7 @@
 package inventory
 
 import (
+	"context"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -204,6 +205,13 @@ func (o ObjectInfo) GetName() string { return o.Name }
 // String formats type and name as messages name objects, for example "Deployment default/web".
 func (o ObjectInfo) String() string {
 	return types.ObjectText(schema.GroupKind{Group: o.Group, Kind: o.Kind}, o.Namespace, o.Name)
+}
+
+// Store keeps an inventory.
+type Store interface {
+	// Save persists the inventory. Once it has returned nil, the next call of Apply or Delete must be given this
+	// inventory or a later one, even in another process. An error ends the current call.
+	Save(ctx context.Context, inventory []*Item) error
 }
 
 // Relation is what another owner of the same objects is to an owner.

@@ -35,6 +35,19 @@ type Plan struct {
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 
+// PlanOptions configure the Plan of a Reconciler. The zero value works.
+type PlanOptions struct {
+	// Ask reads each object that the watches do not show, because it may exist without our label. Defaults to no.
+	// Compare includes it.
+	Ask bool
+	// Compare makes a dry run of each object that is not known to be up to date. Defaults to no: the plan is made from
+	// watches and the inventory, without requests.
+	Compare bool
+	// LeftAlone, with Compare, also compares dependents whose drift is not corrected because of their drift policies.
+	// Their changes have no verb; Before, After and Changed show what would be corrected otherwise. Defaults to no.
+	LeftAlone bool
+}
+
 // UnknownFieldsNote is how notes begin that name fields that the API server does not know, and that are left out.
 const UnknownFieldsNote = "unknown fields were left out: "
 
@@ -184,13 +197,6 @@ type Notice struct {
 // type is not served.
 const NoticeReasonBlocked = "Blocked"
 
-// Unhealthy is a dependent that does its job in part, or not at all.
-type Unhealthy struct {
-	Notice
-	// Grade is GradeDegraded or GradeDown.
-	Grade status.Grade
-}
-
 // MaxDeletions is how many redundant dependents may be deleted without approval: a number ("5"), a percentage of the
 // dependents ("25%", rounded down), or MaxDeletionsAllButOne. Empty means any number.
 type MaxDeletions string
@@ -265,6 +271,66 @@ func (h *HeldDeletions) String() string {
 	default:
 		return fmt.Sprintf("%d of %d dependents would be deleted, but only %d may be", len(h.Objects), h.Dependents, h.Allowed)
 	}
+}
+
+// Result says how far a call of Apply or Delete came. It is valid even if the call returned an error.
+type Result struct {
+	// Inventory is the state of all dependents. The caller must persist it, and pass it to the next call.
+	Inventory []*Item
+	// Done means that all objects are ready or completed and all redundant dependents are gone (Apply), or that all
+	// dependents are gone (Delete).
+	Done bool
+	// Wave is the apply or delete order at which the call stopped; meaningful only if not Done.
+	Wave int
+	// WaveSize is the number of dependents in that wave.
+	WaveSize int
+	// Waits lists the dependents that the call waits for, sorted by object; empty if Done.
+	Waits []Notice
+	// Failures lists dependents that have failed, and do not become ready without intervention.
+	Failures []Notice
+	// Unhealthy lists dependents that do their job in part, or not at all, as far as their judges say so: the Grade is
+	// GradeDegraded or GradeDown. They may be ready nevertheless. Dependents that the call has not come to are missing.
+	Unhealthy []Notice
+	// Drift lists dependents that others changed and that were not corrected, either because of DriftPolicyReport, or
+	// because another client keeps changing them and the next correction has to wait.
+	Drift []Notice
+	// Notes lists what the API server changed or warned about while objects were written.
+	Notes []Notice
+	// Errors has a notice for each dependent for which the call has failed. The error of the call has their texts, too.
+	Errors []Notice
+	// Held are dependents that were not deleted without approval; nil if there are none. Then the result is not Done.
+	// Apply holds redundant dependents, and does everything else. Delete does nothing if there are such dependents.
+	Held *HeldDeletions
+	// Aftermath says how far the on-failure hooks are. It does not affect Done.
+	Aftermath Aftermath
+	// Actions lists what was done to dependents.
+	Actions []Action
+	// RequeueAfter is how long to wait before repeating the call if no event arrives; zero if only an event can change
+	// anything.
+	RequeueAfter time.Duration
+}
+
+// Aftermath says how far the on-failure hooks of an owner are. It is empty unless they have been applied.
+type Aftermath struct {
+	// Waits lists the hooks that the call waits for, sorted by object, including those that have failed.
+	Waits []Notice
+	// Failures lists the hooks that have failed.
+	Failures []Notice
+	// Problem says why hooks could not be applied; empty if they could.
+	Problem string
+	// Lasting means that the problem does not go away by itself.
+	Lasting bool
+}
+
+// Goes reports whether hooks are under way that may still become ready.
+func (a Aftermath) Goes() bool {
+	doomed := 0
+	for _, notice := range a.Waits {
+		if notice.Doomed {
+			doomed++
+		}
+	}
+	return len(a.Waits) > len(a.Failures)+doomed
 }
 
 // RefusedError says that objects cannot be accepted. The objects that it names were not written; if the objects

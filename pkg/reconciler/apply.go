@@ -14,6 +14,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/observe"
@@ -51,7 +52,7 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 	if err := r.checkStale(ctx, request); err != nil {
 		return r.abort(ctx, request.Owner, err)
 	}
-	c, err := r.begin(request, r.server(), regular)
+	c, err := r.begin(request, r.config, regular)
 	if err != nil {
 		return r.abort(ctx, request.Owner, err)
 	}
@@ -102,7 +103,6 @@ type preparation struct {
 	set       *prepare.Set
 	wanted    []*prepare.Object // those of the set that this call applies, or their suspended forms, in the order in which they are applied
 	apart     []*prepare.Object // the others
-	manifests *prepare.Manifests
 	waves     *run.Waves
 	saveFirst bool // the inventory must be saved before the first write
 }
@@ -133,7 +133,7 @@ func (c *preparation) watch(ctx context.Context) error {
 			watched = append(slices.Clip(watched), t)
 		}
 	}
-	if err := c.call.Needs.Watch(ctx, watched, prepare.Late); err != nil {
+	if err := c.call.Watch(ctx, watched, prepare.Late); err != nil {
 		return err
 	}
 	if err := run.WatchReads(ctx, c.call, watched); err != nil {
@@ -148,7 +148,7 @@ func (request ApplyRequest) check() error {
 	if err := request.Deletions.Max.Validate(); err != nil {
 		return inventory.NewRefusedError("max deletions: " + err.Error())
 	}
-	return checkManagedTypes(request.AdditionalManagedTypes)
+	return prepare.CheckManagedTypes(request.AdditionalManagedTypes)
 }
 
 // begin makes all decisions that need no look at the cluster. The call applies the objects that are selected; the
@@ -186,9 +186,9 @@ func (r *Reconciler) begin(request ApplyRequest, config execute.Config, choose s
 		return nil, err
 	}
 	plan.ProtectUnwritten()
-	r.judges.Assign(manifest.OwnerLabel(request.ID), request.Judge)
-	call := r.callWith(request.Owner, plan.Items, config)
-	r.judges.AssignObjects(call.Owner.Label, manifests.Judges(append(slices.Clip(wanted), apart...)))
+	r.config.Judges.Assign(manifest.OwnerLabel(request.ID), request.Judge)
+	call := r.call(request.Owner, plan.Items, config)
+	r.config.Judges.AssignObjects(call.Owner.Label, manifests.Judges(append(slices.Clip(wanted), apart...)))
 	call.Ledger.DecisionsUnsaved = plan.NewOrphans
 	call.Ledger.Want(len(set.Objects), wanted, plan.Wanted)
 	call.Ledger.Want(len(set.Objects), apart, plan.Apart)
@@ -200,35 +200,32 @@ func (r *Reconciler) begin(request ApplyRequest, config execute.Config, choose s
 	for _, object := range request.TakeOver {
 		call.TakeOver[types.IDOf(object)] = true
 	}
-	options := run.Options{RecordAdoptions: request.RecordAdoptions, CarryOn: request.CarryOn, AfterWave: request.AfterWave, Last: math.MinInt}
+	options := run.Options{
+		Why: inventory.ReasonNotInManifests, RecordAdoptions: request.RecordAdoptions, CarryOn: request.CarryOn, AfterWave: request.AfterWave, Last: math.MinInt,
+	}
 	for _, t := range wanted {
 		options.Last = max(options.Last, t.ApplyOrder)
 	}
 	return &preparation{
-		call: call, set: set, wanted: wanted, apart: apart, manifests: manifests, saveFirst: plan.SaveFirst,
+		call: call, set: set, wanted: wanted, apart: apart, saveFirst: plan.SaveFirst,
 		waves: run.New(call, options),
 	}, nil
 }
 
 // call assembles the parts that serve one call for an owner.
-func (r *Reconciler) call(owner Owner, items []*InventoryItem) *run.Call {
-	return r.callWith(owner, items, r.server())
-}
-
-// callWith is call with another configuration of requests, such as that of a dry run.
-func (r *Reconciler) callWith(owner Owner, items []*InventoryItem, config execute.Config) *run.Call {
+func (r *Reconciler) call(owner Owner, items []*InventoryItem, config execute.Config) *run.Call {
 	known := owner.forDecisions()
 	c := &run.Call{
 		Owner: known, Memory: r.memory.For(owner.ID), Report: decide.NewReporter(), Additional: r.additionalTypes(owner),
 		Ledger: run.NewLedger(items, owner.Store, r.options.Clock),
 	}
-	r.judges.Share(known.Label, len(items))
-	c.Needs = run.NewNeeds(c.Ledger, r.cache, r.judges, known.Label)
+	r.config.Judges.Share(known.Label, len(items))
 	c.Consent = run.NewConsent(c.Ledger, r.cache, owner.Fence, owner.Confirm)
 	c.Server = &execute.Server{Config: config, Label: known.Label, Concurrency: r.options.MaxConcurrency, Permit: c.Consent.Permit}
 	c.Executor = &execute.Executor{
-		Server: c.Server, Owner: known, Report: c.Report, Finalizers: r.finalizers(), Retains: r.options.RetainOutcomes, Reclaimed: r.options.ReclaimedFieldManagers,
-		ReclaimedNames: r.options.ReclaimedFieldManagerNames,
+		Server: c.Server, Owner: known, Report: c.Report, Retains: r.options.RetainOutcomes,
+		Finalizers: annotations.Finalizers{Current: r.options.Finalizer, Former: r.options.FormerFinalizers, Outcome: annotations.OutcomeFinalizer(r.name)},
+		Reclaimed:  r.options.ReclaimedFieldManagers, ReclaimedNames: r.options.ReclaimedFieldManagerNames,
 	}
 	c.Losses = &guard.Losses{
 		Server: c.Server, Owner: known, Configured: r.options.AdditionalManagedTypes, Memory: c.Memory, Items: items, Remaining: c.Ledger.Remaining,
@@ -241,14 +238,10 @@ func (r *Reconciler) callWith(owner Owner, items []*InventoryItem, config execut
 
 // finish returns the result of a call.
 func finish(c *run.Call, done bool) Result {
-	summary := c.Report.End()
-	items := c.Ledger.Remaining()
-	c.Memory.Keep(items)
-	return Result{
-		Inventory: items, Done: done, Wave: summary.Wave, WaveSize: summary.WaveSize,
-		Waits: summary.Waits, Failures: summary.Failures, Unhealthy: summary.Unhealthy, Drift: summary.Drift, Notes: summary.Notes,
-		Errors: summary.Errors, Held: summary.Held, Actions: summary.Actions, RequeueAfter: summary.RequeueAfter,
-	}
+	result := c.Report.End()
+	result.Inventory, result.Done = c.Ledger.Remaining(), done
+	c.Memory.Keep(result.Inventory)
+	return result
 }
 
 // CheckDeletion returns the blockers of a deletion: for each managed type with instances that do not belong to the
@@ -262,10 +255,10 @@ func finish(c *run.Call, done bool) Result {
 // returned this one. The exception are types that only Owner.AdditionalManagedTypes names: there the error is that of
 // the API server, or nil if no dependent is left.
 func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) ([]Blocker, error) {
-	if err := checkManagedTypes(request.AdditionalManagedTypes); err != nil {
+	if err := prepare.CheckManagedTypes(request.AdditionalManagedTypes); err != nil {
 		return nil, err
 	}
-	c := r.call(request.Owner, request.Inventory)
+	c := r.call(request.Owner, request.Inventory, r.config)
 	for _, owner := range request.Departing {
 		c.Losses.Departing = append(c.Losses.Departing, guard.Departing{Label: manifest.OwnerLabel(owner.ID), Items: owner.Inventory})
 	}
@@ -279,7 +272,7 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 		// delete.
 		err = nil
 	}
-	if execute.IsUnknownType(err) {
+	if execute.Is[*execute.UnknownTypeError](err) {
 		return nil, types.NewRetriableError(fmt.Errorf("looking for instances of managed types: %w", err), new(guard.UnknownTypeDelay))
 	}
 	if err != nil {
@@ -321,13 +314,8 @@ func regular(objects []*prepare.Object) (wanted, apart []*prepare.Object) {
 	if !slices.ContainsFunc(objects, isOnFailure) {
 		return objects, nil
 	}
-	for _, t := range objects {
-		if isOnFailure(t) {
-			apart = append(apart, t)
-		} else {
-			wanted = append(wanted, t)
-		}
-	}
+	wanted = slices.DeleteFunc(slices.Clone(objects), isOnFailure)
+	apart = slices.DeleteFunc(slices.Clone(objects), func(t *prepare.Object) bool { return !isOnFailure(t) })
 	return wanted, apart
 }
 
@@ -390,7 +378,7 @@ func isUnfinished(call *run.Call, t *prepare.Object, item *InventoryItem) bool {
 // with hooks must not hide why they run.
 func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, choose selection, result *Result) error {
 	request.Inventory, request.Expected, request.CarryOn, request.AfterWave = result.Inventory, nil, false, nil
-	c, err := r.begin(request, r.server(), choose)
+	c, err := r.begin(request, r.config, choose)
 	if err != nil || len(c.wanted) == 0 {
 		return err
 	}
@@ -402,9 +390,8 @@ func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, choose se
 	if c.waves.Misplaced {
 		c.call.Memory.Retain(nil)
 	}
-	summary := c.call.Report.End()
-	result.Inventory = c.call.Ledger.Remaining()
-	c.call.Memory.Keep(result.Inventory)
+	summary := finish(c.call, false)
+	result.Inventory = summary.Inventory
 	result.Aftermath = Aftermath{Waits: summary.Waits, Failures: summary.Failures}
 	result.Notes, result.Drift = append(result.Notes, summary.Notes...), append(result.Drift, summary.Drift...)
 	result.Actions, result.Errors = append(result.Actions, summary.Actions...), append(result.Errors, summary.Errors...)

@@ -28,10 +28,10 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 		result.Held = held
 		return result, err
 	}
-	if err := call.Needs.Watch(ctx, nil, prepare.Regular); err != nil {
+	if err := call.Watch(ctx, nil, prepare.Regular); err != nil {
 		return r.abort(ctx, request.Owner, err)
 	}
-	gone, err := run.NewRemover(call, "all dependents are being deleted").Delete(ctx, slices.Clone(call.Ledger.Items))
+	gone, err := run.New(call, run.Options{Why: "all dependents are being deleted"}).Delete(ctx, slices.Clone(call.Ledger.Items))
 	err = call.Barriers.LiftUnreached(ctx, err)
 	done := gone && err == nil
 	if done {
@@ -61,7 +61,7 @@ func (r *Reconciler) deletion(request DeleteRequest) *run.Call {
 	}
 	request.forDecisions().ProtectHome(items)
 	decide.Sort(items)
-	call := r.call(request.Owner, items)
+	call := r.call(request.Owner, items, r.config)
 	call.Ledger.DecisionsUnsaved = newOrphans
 	return call
 }
@@ -96,7 +96,7 @@ func (r *Reconciler) abort(ctx context.Context, owner Owner, reason error) (Resu
 // caller must persist, and makes no request if there are no barriers.
 func (r *Reconciler) LiftBarriers(ctx context.Context, request DeleteRequest) ([]*InventoryItem, error) {
 	items := slices.Clone(request.Inventory)
-	c := r.call(request.Owner, items)
+	c := r.call(request.Owner, items, r.config)
 	for i, recorded := range items {
 		if recorded.Barrier == "" {
 			continue
@@ -151,7 +151,7 @@ func (r *Reconciler) Rebuild(ctx context.Context, request RebuildRequest) (Rebui
 		return RebuildResult{}, err
 	}
 	result := RebuildResult{Inventory: slices.Clone(request.Known)}
-	c := r.call(Owner{ID: request.ID}, nil)
+	c := r.call(Owner{ID: request.ID}, nil, r.config)
 	request.Policies = prepare.Or(declared, r.options.Policies)
 	found, unlisted, err := findDependents(ctx, c, request)
 	if err != nil {
@@ -169,19 +169,6 @@ func (r *Reconciler) Rebuild(ctx context.Context, request RebuildRequest) (Rebui
 	return result, nil
 }
 
-// PlanOptions configure Reconciler.Plan. The zero value works.
-type PlanOptions struct {
-	// Ask reads each object that the watches do not show, because it may exist without our label. Defaults to no.
-	// Compare includes it.
-	Ask bool
-	// Compare makes a dry run of each object that is not known to be up to date. Defaults to no: the plan is made from
-	// watches and the inventory, without requests.
-	Compare bool
-	// LeftAlone, with Compare, also compares dependents whose drift is not corrected because of their drift policies.
-	// Their changes have no verb; Before, After and Changed show what would be corrected otherwise. Defaults to no.
-	LeftAlone bool
-}
-
 // Plan returns what Apply would do with the same request until it is done, and changes nothing. It assumes that all
 // objects become ready, and that no other client changes them.
 //
@@ -196,7 +183,7 @@ type PlanOptions struct {
 // *RefusedError. If Apply would refuse one object, its Change.Refusal says why.
 func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options PlanOptions) (Plan, error) {
 	request.Fence, request.Store = nil, unsaved{}
-	c, err := r.begin(request, r.server().DryRun(), regular)
+	c, err := r.begin(request, r.config.DryRun(), regular)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -204,19 +191,12 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 	if c.saveFirst {
 		recorded = c.call.Ledger.Snapshot()
 	}
-	planned := run.PlanOptions{
-		Suspend: request.Suspend, Ask: options.Ask, Compare: options.Compare, LeftAlone: options.LeftAlone,
-		CreatesNamespaces: c.call.Executor.CreateNamespaces,
-	}
-	// The plan has to see that a namespace is missing.
-	c.call.Executor.CreateNamespaces = false
 	if err := c.watch(ctx); err != nil {
 		return Plan{}, err
 	}
-	plan, err := run.Plan(ctx, c.call, c.wanted, request.Inventory, planned)
+	plan, err := run.Plan(ctx, c.call, c.wanted, request.Inventory, request.Suspend, options)
 	if err == nil {
 		// A call of Apply with the same objects usually follows.
-		c.manifests.Keep(c.set)
 		c.call.Memory.Retain(c.set)
 	}
 	plan.Inventory = recorded

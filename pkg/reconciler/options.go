@@ -6,6 +6,7 @@ package reconciler
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -14,7 +15,6 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/observe"
@@ -111,17 +111,12 @@ const defaultConcurrency = 16
 // concurrent use for different owners; calls for one owner must not overlap.
 type Reconciler struct {
 	name    string
-	client  cluster.Client
 	options Options
-	keys    prepare.Keys
-	reader  *observe.Reader
-	judges  *judges.Judges
+	config  execute.Config
 	cache   *cache
 	memory  *decide.Memory
 	// definitions are nil unless AwaitReports is set.
 	definitions *judges.Definitions
-	// reading makes the reads that client may not make; nil if there is no other client. See As.
-	reading cluster.Client
 	// barrierPause is how long a barrier must be in force before the type is deleted: other instances of the API server
 	// may learn of it later than the one that created it.
 	barrierPause time.Duration
@@ -134,19 +129,20 @@ type Reconciler struct {
 // is forbidden too, dependents are read one by one.
 func New(name string, clnt cluster.Client, options Options) (*Reconciler, error) {
 	r, err := assemble(name, clnt, options)
+	if err == nil {
+		r.cache, err = newCache(r)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("creating the reconciler %q: %w", name, err)
 	}
-	if r.cache, err = newCache(r); err != nil {
-		return nil, fmt.Errorf("creating the reconciler %s: %w", name, err)
-	}
+	r.config.Observer = r.cache
 	return r, nil
 }
 
 // assemble returns a Reconciler without a cache.
 func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, error) {
 	if name == "" || clnt == nil {
-		return nil, fmt.Errorf("creating the reconciler %q: name and client are required", name)
+		return nil, errors.New("name and client are required")
 	}
 	options.FieldOwner = cmp.Or(options.FieldOwner, name)
 	if options.Finalizer == "" {
@@ -155,9 +151,7 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 	if options.MaxConcurrency <= 0 {
 		options.MaxConcurrency = defaultConcurrency
 	}
-	if options.Clock == nil {
-		options.Clock = clock.RealClock{}
-	}
+	options.Clock = cmp.Or[clock.PassiveClock](options.Clock, clock.RealClock{})
 	if options.Judge == nil {
 		options.Judge = status.NewAnalyzer(name, status.Options{Clock: options.Clock})
 	}
@@ -169,11 +163,11 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 	}
 	declared, err := prepare.Validate(options.Policies)
 	if err != nil {
-		return nil, fmt.Errorf("creating the reconciler %s: %w", name, err)
+		return nil, err
 	}
 	options.Policies = prepare.Or(declared, prepare.Defaults())
-	if err := checkManagedTypes(options.AdditionalManagedTypes); err != nil {
-		return nil, fmt.Errorf("creating the reconciler %s: %w", name, err)
+	if err := prepare.CheckManagedTypes(options.AdditionalManagedTypes); err != nil {
+		return nil, err
 	}
 	var definitions *judges.Definitions
 	if options.AwaitReports {
@@ -181,37 +175,17 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 		options.Judge = judges.Await(options.Judge, definitions)
 	}
 	owners, keys := judges.New(name, options.Judge), prepare.NewKeys(name)
-	return &Reconciler{
-		name:         name,
-		client:       clnt,
-		options:      options,
-		keys:         keys,
-		reader:       newReader(keys, options, owners),
-		judges:       owners,
-		memory:       decide.NewMemory(),
-		definitions:  definitions,
-		barrierPause: guard.DefaultPause,
-	}, nil
-}
-
-func newReader(keys prepare.Keys, options Options, owners *judges.Judges) *observe.Reader {
-	return &observe.Reader{
+	reader := &observe.Reader{
 		OwnerLabel: keys.OwnerLabel, PrunePolicyAnnotation: keys.PrunePolicy, DigestAnnotation: keys.Digest, SuspendedDigest: prepare.DigestSuspended,
-		IgnoreFieldsAnnotation: keys.Prefix + types.AnnotationKeySuffixIgnoreFields,
-		Manager:                options.FieldOwner, Judges: owners, Clock: options.Clock,
+		IgnoreFieldsAnnotation: keys.Prefix + types.AnnotationKeySuffixIgnoreFields, Manager: options.FieldOwner, Judges: owners, Clock: options.Clock,
 	}
-}
-
-// checkManagedTypes refuses patterns that match no type: they would protect nothing.
-func checkManagedTypes(patterns []TypeInfo) error {
-	problems := prepare.CheckPatterns(patterns)
-	if len(problems) == 0 {
-		return nil
-	}
-	for i := range problems {
-		problems[i] = "additionalManagedTypes" + problems[i]
-	}
-	return inventory.NewRefusedError(problems...)
+	return &Reconciler{
+		name: name, options: options, memory: decide.NewMemory(), definitions: definitions, barrierPause: guard.DefaultPause,
+		config: execute.Config{
+			Client: clnt, Reader: reader, Judges: owners, Keys: keys, OwnerKind: options.OwnerKind, FieldOwner: options.FieldOwner,
+			OnOperation: options.OnOperation, Clock: options.Clock,
+		},
+	}, nil
 }
 
 // additionalTypes returns the managed types of the owner that none of its objects defines.
@@ -221,7 +195,7 @@ func (r *Reconciler) additionalTypes(owner Owner) []TypeInfo {
 
 func (r *Reconciler) preparer() prepare.Preparer {
 	return prepare.Preparer{
-		Scheme: r.client.Scheme(), Mapper: r.client.RESTMapper(), Keys: r.keys, OwnAnnotations: r.options.OwnAnnotations,
+		Scheme: r.config.Client.Scheme(), Mapper: r.config.Client.RESTMapper(), Keys: r.config.Keys, OwnAnnotations: r.options.OwnAnnotations,
 		FailuresAreFinal: r.options.FailuresAreFinal, AwaitTypes: r.options.AwaitTypes,
 	}
 }
@@ -231,26 +205,6 @@ func (o Owner) forDecisions() decide.Owner {
 	return decide.Owner{
 		ID: o.ID, Label: manifest.OwnerLabel(o.ID), Namespace: o.Namespace, Home: o.Home, Self: o.Self, AdditionalManagedTypes: o.AdditionalManagedTypes,
 	}
-}
-
-// server returns the configuration of requests, for any owner.
-func (r *Reconciler) server() execute.Config {
-	return execute.Config{
-		Client: r.client, Reading: r.reading, Observer: r.cache, Reader: r.reader, Keys: r.keys,
-		Judges: r.judges, FieldOwner: r.options.FieldOwner, OwnerKind: r.options.OwnerKind, OnOperation: r.options.OnOperation, Clock: r.options.Clock,
-	}
-}
-
-// finalizers returns those that this operator and its earlier versions put on objects that define types.
-func (r *Reconciler) finalizers() annotations.Finalizers {
-	return annotations.Finalizers{Current: r.options.Finalizer, Former: r.options.FormerFinalizers, Outcome: annotations.OutcomeFinalizer(r.name)}
-}
-
-// Store keeps an inventory.
-type Store interface {
-	// Save persists the inventory. Once it has returned nil, the next call of Apply or Delete must be given this
-	// inventory or a later one, even in another process. An error ends the current call.
-	Save(ctx context.Context, inventory []*InventoryItem) error
 }
 
 // Owner is what dependents belong to.
@@ -378,66 +332,6 @@ type DeleteRequest struct {
 	Unasked bool
 }
 
-// Result says how far a call of Apply or Delete came. It is valid even if the call returned an error.
-type Result struct {
-	// Inventory is the state of all dependents. The caller must persist it, and pass it to the next call.
-	Inventory []*InventoryItem
-	// Done means that all objects are ready or completed and all redundant dependents are gone (Apply), or that all
-	// dependents are gone (Delete).
-	Done bool
-	// Wave is the apply or delete order at which the call stopped; meaningful only if not Done.
-	Wave int
-	// WaveSize is the number of dependents in that wave.
-	WaveSize int
-	// Waits lists the dependents that the call waits for, sorted by object; empty if Done.
-	Waits []Notice
-	// Failures lists dependents that have failed, and do not become ready without intervention.
-	Failures []Notice
-	// Unhealthy lists dependents that do their job in part, or not at all, as far as their judges say so. They may be
-	// ready nevertheless. Dependents that the call has not come to are missing.
-	Unhealthy []Unhealthy
-	// Drift lists dependents that others changed and that were not corrected, either because of DriftPolicyReport, or
-	// because another client keeps changing them and the next correction has to wait.
-	Drift []Notice
-	// Notes lists what the API server changed or warned about while objects were written.
-	Notes []Notice
-	// Errors has a notice for each dependent for which the call has failed. The error of the call has their texts, too.
-	Errors []Notice
-	// Held are dependents that were not deleted without approval; nil if there are none. Then the result is not Done.
-	// Apply holds redundant dependents, and does everything else. Delete does nothing if there are such dependents.
-	Held *HeldDeletions
-	// Aftermath says how far the on-failure hooks are. It does not affect Done.
-	Aftermath Aftermath
-	// Actions lists what was done to dependents.
-	Actions []Action
-	// RequeueAfter is how long to wait before repeating the call if no event arrives; zero if only an event can change
-	// anything.
-	RequeueAfter time.Duration
-}
-
-// Aftermath says how far the on-failure hooks of an owner are. It is empty unless they have been applied.
-type Aftermath struct {
-	// Waits lists the hooks that the call waits for, sorted by object, including those that have failed.
-	Waits []Notice
-	// Failures lists the hooks that have failed.
-	Failures []Notice
-	// Problem says why hooks could not be applied; empty if they could.
-	Problem string
-	// Lasting means that the problem does not go away by itself.
-	Lasting bool
-}
-
-// Goes reports whether hooks are under way that may still become ready.
-func (a Aftermath) Goes() bool {
-	doomed := 0
-	for _, notice := range a.Waits {
-		if notice.Doomed {
-			doomed++
-		}
-	}
-	return len(a.Waits) > len(a.Failures)+doomed
-}
-
 // The types of package inventory, under the engine's own name.
 type (
 	// TypeInfo is a type of objects, or a pattern of types. In a pattern, Group may be "*" (any group) or
@@ -449,6 +343,8 @@ type (
 	NameInfo = inventory.NameInfo
 	// Phase is where a dependent is in its life.
 	Phase = inventory.Phase
+	// Store keeps an inventory.
+	Store = inventory.Store
 	// InventoryItem records one dependent.
 	InventoryItem = inventory.Item
 	// AdoptionPolicy says what happens if an object to be created already exists.
@@ -476,8 +372,6 @@ type (
 	// Deletions limits how many redundant dependents are deleted. It does not concern the deletion of the owner,
 	// dependents that are orphaned, or those that have served their purpose. The zero value is no limit.
 	Deletions = inventory.Deletions
-	// Unhealthy is a dependent that does its job in part, or not at all.
-	Unhealthy = inventory.Unhealthy
 	// HeldDeletions are dependents that are not deleted without approval.
 	HeldDeletions = inventory.HeldDeletions
 	// Policies apply to objects whose annotations do not say otherwise. An empty field defaults to the one of
@@ -489,6 +383,10 @@ type (
 	Action = inventory.Action
 	// Notice says something about one object.
 	Notice = inventory.Notice
+	// Result says how far a call of Apply or Delete came. It is valid even if the call returned an error.
+	Result = inventory.Result
+	// Aftermath says how far the on-failure hooks of an owner are. It is empty unless they have been applied.
+	Aftermath = inventory.Aftermath
 	// Blocker is an object that does not belong to the owner, and forbids the deletion of its type.
 	Blocker = inventory.Blocker
 	// RefusedError says that objects cannot be accepted. The objects that it names were not written; if the objects
@@ -512,6 +410,8 @@ type (
 	ObjectInfo = inventory.ObjectInfo
 	// Plan is what Apply would do with a request. It can be saved as JSON, without the content of objects.
 	Plan = inventory.Plan
+	// PlanOptions configure Reconciler.Plan. The zero value works.
+	PlanOptions = inventory.PlanOptions
 	// Change is what Apply would do about one object.
 	Change = inventory.Change
 	// FieldChange is a field that others have changed or removed.

@@ -137,13 +137,13 @@ func (s *search) kind(ctx context.Context, kind schema.GroupVersionKind) error {
 			err = s.list(ctx, kind, "")
 		}
 	}
-	if apierrors.IsForbidden(err) && s.isNamespaced(kind) && len(s.namespaces) > 0 {
+	if apierrors.IsForbidden(err) && len(s.namespaces) > 0 && s.isNamespaced(kind) {
 		err = nil
 		for _, namespace := range s.namespaces {
 			err = errors.Join(err, s.list(ctx, kind, namespace))
 		}
 	}
-	if apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) || execute.IsUnknownType(err) {
+	if apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) || execute.Is[*execute.UnknownTypeError](err) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.unlisted[inventory.TypeInfo{Group: kind.Group, Kind: kind.Kind}] = true
@@ -153,8 +153,8 @@ func (s *search) kind(ctx context.Context, kind schema.GroupVersionKind) error {
 }
 
 func (s *search) isNamespaced(kind schema.GroupVersionKind) bool {
-	mapping, err := s.call.Server.Client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
-	return err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace
+	isNamespaced, _ := apiutil.IsGVKNamespaced(kind, s.call.Server.Client.RESTMapper())
+	return isNamespaced
 }
 
 // list takes the dependents of a type in one namespace, or in all if it is empty. Whole objects are read only if they
@@ -184,22 +184,13 @@ func (s *search) take(kind schema.GroupVersionKind, listed client.Object) error 
 	// An annotation that has become invalid counts as missing.
 	parsed, _ := prepare.Parse(s.call.Server.Keys.Prefix, object, prepare.Policies(kind.GroupKind(), s.policies))
 	item := &inventory.Item{
-		TypeVersionInfo:   inventory.TypeVersionInfo(kind),
-		NameInfo:          inventory.NameInfo{Namespace: object.GetNamespace(), Name: object.GetName()},
-		AdoptionPolicy:    parsed.Adoption,
-		ReconcilePolicy:   parsed.Reconcile,
-		UpdatePolicy:      parsed.Update,
-		DeletePolicy:      parsed.Delete,
-		ApplyOrder:        parsed.ApplyOrder,
-		DeleteOrder:       parsed.DeleteOrder,
-		DeletePropagation: parsed.DeletePropagation,
-		PrunePolicy:       parsed.Prune,
-		ManagedTypes:      prepare.ManagedTypesOf(object),
-		Digest:            object.GetAnnotations()[s.call.Server.Keys.Digest],
+		NameInfo: inventory.NameInfo{Namespace: object.GetNamespace(), Name: object.GetName()},
+		Digest:   object.GetAnnotations()[s.call.Server.Keys.Digest],
 		// Without a UID and a baseline, Apply verifies the object and does not recreate it.
 		Phase:         inventory.PhaseReady,
 		LastAppliedAt: new(object.GetCreationTimestamp()),
 	}
+	decide.Describe(&prepare.Object{Effective: parsed, Key: types.IDOf(object), Version: kind.Version, ManagedTypes: prepare.ManagedTypesOf(object)}, item)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.uids[object.GetUID()] {
@@ -231,7 +222,7 @@ func newCache(r *Reconciler) (*cache, error) {
 		owner = manifest.OwnerLabel(options.Owner)
 	}
 	watching := observe.Options{
-		Reader: r.reader, Config: r.client.Config(), HTTPClient: r.client.HttpClient(), Mapper: r.client.RESTMapper(),
+		Reader: r.config.Reader, Config: r.config.Client.Config(), HTTPClient: r.config.Client.HttpClient(), Mapper: r.config.Client.RESTMapper(),
 		Owner: owner, Delay: options.WatchDelay, MaxBytes: options.MaxObservedBytes, Notify: c.notify, Log: options.Log,
 	}
 	if r.definitions != nil {
@@ -297,7 +288,7 @@ func Connect(config *rest.Config) (cluster.Client, error) { return clients.Plain
 // Owner.AdditionalManagedTypes r is not used, and names of instances that only r may read are not disclosed.
 func (r *Reconciler) As(clnt cluster.Client) *Reconciler {
 	other := *r
-	other.client, other.reading, other.memory = clnt, r.client, decide.NewMemory()
+	other.config.Client, other.config.Reading, other.memory = clnt, r.config.Client, decide.NewMemory()
 	return &other
 }
 
@@ -320,7 +311,7 @@ func (r *Reconciler) Forget(ownerID string) {
 	_ = r.cache.Watch(context.Background(), label, nil)
 	_ = r.cache.WatchNames(context.Background(), label, nil)
 	r.memory.For(ownerID).Keep(nil)
-	r.judges.Forget(label)
+	r.config.Judges.Forget(label)
 }
 
 // Need says that an owner has, or is about to have, dependents of a kind.
@@ -350,11 +341,8 @@ func (r *Reconciler) Follow() { r.cache.watches.Follow() }
 // with false when one of the watches ends. It calls changed when one of these objects is added, changed or removed. The
 // functions may be called from several goroutines. The second and later calls have no effect.
 func (r *Reconciler) WatchTypes(watched func(bool), changed func()) {
-	r.cache.watches.WatchTypes(observe.TypeListener{Watched: watched, Changed: changed})
+	r.cache.watches.WatchTypes(watched, changed)
 }
-
-// Kinds returns the kinds that are watched or about to be, sorted.
-func (r *Reconciler) Kinds() []schema.GroupVersionKind { return r.cache.watches.Kinds() }
 
 // Unwatched returns the needed kinds whose dependents the engine reads one by one, sorted. Usually the client may watch
 // them neither in the whole cluster nor in the namespaces of the dependents; or the type is not served, or its first

@@ -384,7 +384,7 @@ func Drift(result reconciler.Result) string {
 
 // Unhealthy continues a sentence about dependents that are ready by those that are not healthy; empty if there are
 // none.
-func Unhealthy(dependents []reconciler.Unhealthy) string {
+func Unhealthy(dependents []reconciler.Notice) string {
 	if len(dependents) == 0 {
 		return ""
 	}

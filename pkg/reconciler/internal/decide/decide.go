@@ -91,7 +91,8 @@ func Apply(t *prepare.Object, item *inventory.Item, s Situation) Decision {
 	case t.Ending:
 		return Decision{Action: Keep}
 	case s.Relation == inventory.RelationOlder && !s.TakeOver:
-		return decideHandover(t, s)
+		// It is not recreated as long as it can be updated.
+		return adopting(t, "is handed over by "+s.Holder, true)
 	case s.Seen.Owner != s.Owner:
 		return Foreign(t, item, s)
 	case item.Phase == inventory.PhaseScheduledForApplication:
@@ -112,7 +113,8 @@ func decideAbsent(t *prepare.Object, item *inventory.Item, s Situation) Decision
 		return d
 	}
 	switch {
-	case s.mayBeHidden(t):
+	case !s.Proven && t.Drift == inventory.DriftPolicyReport:
+		// It may only have lost its label.
 		return Decision{Action: Ask}
 	case t.Drift == inventory.DriftPolicyReport:
 		return Decision{Action: Report, Message: "was deleted by another client"}
@@ -141,12 +143,6 @@ func decideEnded(t *prepare.Object, item *inventory.Item, s Situation) (d Decisi
 	}
 }
 
-// mayBeHidden reports whether it matters that the cache does not prove that an object is gone: it may only have lost
-// its label.
-func (s Situation) mayBeHidden(t *prepare.Object) bool {
-	return !s.Proven && t.Drift == inventory.DriftPolicyReport
-}
-
 // repeatedlyDeleted says why a deleted object is not created again yet. The last correction may have been one of a
 // change.
 func (s Situation) repeatedlyDeleted() string {
@@ -168,7 +164,8 @@ func decideCededAbsent(t *prepare.Object, item *inventory.Item, s Situation) Dec
 // Foreign decides about an object without our label.
 func Foreign(t *prepare.Object, item *inventory.Item, s Situation) Decision {
 	if s.IsTakenOver() {
-		return decideTakeOver(t, item, s)
+		// It must not be deleted, not even to be recreated.
+		return adopting(t, alreadyExists+" and "+ownership(s), IsWritten(item))
 	}
 	if s.Seen.Owner == "" && !s.Proven {
 		// The cache does not show who else claims the object.
@@ -183,13 +180,8 @@ func Foreign(t *prepare.Object, item *inventory.Item, s Situation) Decision {
 		}
 	}
 	owner := ownership(s)
-	adopt := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: alreadyExists + " and " + owner}
-	switch {
-	case t.Reconcile == inventory.ReconcilePolicyOnce:
-		// The object exists, which is all that the policy asks for. Its content may be what the manifest would have
-		// generated only the first time.
-		adopt.Action = Mark
-	case t.Update == inventory.UpdatePolicyRecreate:
+	adopt := adopting(t, alreadyExists+" and "+owner, true)
+	if adopt.Action == Write && t.Update == inventory.UpdatePolicyRecreate {
 		adopt.Action = Recreate
 	}
 	if mayAdopt(t, s) {
@@ -242,20 +234,11 @@ func ownership(s Situation) string {
 	}
 }
 
-// decideTakeOver decides about an object that is adopted from any owner. Such an object must not be deleted, not even
-// to be recreated.
-func decideTakeOver(t *prepare.Object, item *inventory.Item, s Situation) Decision {
-	d := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: alreadyExists + " and " + ownership(s)}
-	if t.Reconcile == inventory.ReconcilePolicyOnce && IsWritten(item) {
-		d.Action = Mark
-	}
-	return d
-}
-
-// decideHandover decides about an object of an older sibling. It is not recreated as long as it can be updated.
-func decideHandover(t *prepare.Object, s Situation) Decision {
-	d := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: "is handed over by " + s.Holder}
-	if t.Reconcile == inventory.ReconcilePolicyOnce {
+// adopting decides to adopt an object. With ReconcilePolicyOnce, it may only be marked: it exists, which is all that the
+// policy asks for, and its content may be what the manifest would have generated only the first time.
+func adopting(t *prepare.Object, message string, mayMark bool) Decision {
+	d := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: message}
+	if mayMark && t.Reconcile == inventory.ReconcilePolicyOnce {
 		d.Action = Mark
 	}
 	return d

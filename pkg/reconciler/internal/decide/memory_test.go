@@ -49,7 +49,7 @@ func TestRepetition(t *testing.T) {
 
 func TestPacings(t *testing.T) {
 	t.Parallel()
-	for name, p := range map[string]Pacing{"correction": CorrectionPacing(time.Hour), "verification": VerificationPacing(time.Hour), "retry": retryPacing()} {
+	for name, p := range map[string]Pacing{"correction": CorrectionPacing(time.Hour), "verification": VerificationPacing(time.Hour), "retry": retryPacing} {
 		now, r, total := time.Unix(0, 0), Repetition{}, time.Duration(0)
 		for range 100 {
 			delay := r.Wait(now, p)
@@ -108,7 +108,7 @@ func TestMemory(t *testing.T) {
 	for _, owner := range []string{"o", "p", "unknown"} {
 		m.For(owner).Keep(nil)
 	}
-	if len(m.owners) != 0 || len(m.prepared) != 0 {
+	if len(m.owners) != 0 {
 		t.Errorf("owners leak: %v", m.owners)
 	}
 }

@@ -6,6 +6,7 @@ package decide
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/observe"
@@ -154,19 +156,15 @@ type appliedPolicies struct {
 // appliedTo returns the policies that a recorded object may have been applied with; empty if the object was about to be
 // deleted.
 func (p *Plan) appliedTo(recorded *inventory.Item) appliedPolicies {
+	applied := appliedPolicies{delete: recorded.DeletePolicy, prune: cmp.Or(recorded.PrunePolicy, p.prune)}
 	isHeld := recorded.Phase == inventory.PhaseScheduledForDeletion && !recorded.DeletionApproved
 	switch {
-	case recorded.DeletePolicy == "" || IsCompleting(recorded):
+	case recorded.DeletePolicy == "", IsCompleting(recorded), IsUnwanted(recorded) && !isHeld:
 		return appliedPolicies{}
-	case isHeld && recorded.DeletePolicy == inventory.DeletePolicyConfirmOnDelete:
-		return appliedPolicies{delete: recorded.DeletePolicy, prune: cmp.Or(recorded.PrunePolicy, p.prune)}
-	case isHeld:
-		return appliedPolicies{prune: cmp.Or(recorded.PrunePolicy, p.prune)}
-	case IsUnwanted(recorded):
-		return appliedPolicies{}
-	default:
-		return appliedPolicies{delete: recorded.DeletePolicy, prune: cmp.Or(recorded.PrunePolicy, p.prune)}
+	case isHeld && recorded.DeletePolicy != inventory.DeletePolicyConfirmOnDelete:
+		applied.delete = ""
 	}
+	return applied
 }
 
 // RerunFailed has the objects that should run to completion, and have failed, be applied again. Their status says why.
@@ -218,6 +216,13 @@ func recordedAt(t *prepare.Object, old map[types.ObjectID]int, before []*invento
 
 // planWanted changes the copy of a recorded item to the planned one.
 func planWanted(t *prepare.Object, item *inventory.Item) {
+	Describe(t, item)
+	item.DeletionApproved = false
+	planDigest(t, item)
+}
+
+// Describe records the type and the policies of a desired object.
+func Describe(t *prepare.Object, item *inventory.Item) {
 	item.TypeVersionInfo = inventory.TypeVersionInfo(t.GVK())
 	item.AdoptionPolicy = t.Adoption
 	item.ReconcilePolicy = t.Reconcile
@@ -228,8 +233,6 @@ func planWanted(t *prepare.Object, item *inventory.Item) {
 	item.DeletePropagation = t.DeletePropagation
 	item.ManagedTypes = t.ManagedTypes
 	item.PrunePolicy = t.Prune
-	item.DeletionApproved = false
-	planDigest(t, item)
 }
 
 // Resolve changes the item of a late object whose manifest is complete now. It reports whether the inventory must be
@@ -302,11 +305,16 @@ func IsNewOrphan(recorded, planned *inventory.Item) bool {
 // Memory is the memory of a reconciler, for all owners.
 type Memory struct {
 	mu     sync.Mutex
-	owners map[string]map[types.ObjectID]*ObjectMemory
-	// prepared holds the desired objects of each owner's last call.
-	prepared map[string]*prepare.Set
-	// read holds the objects that owners have read without owning them.
-	read map[string]map[observe.Name]*unstructured.Unstructured
+	owners map[string]memories
+}
+
+// memories are what is remembered about one owner.
+type memories struct {
+	objects map[types.ObjectID]*ObjectMemory
+	// prepared are the desired objects of the last call; nil if they were not retained.
+	prepared *prepare.Set
+	// read are the objects that the owner has read without owning them.
+	read map[observe.Name]*unstructured.Unstructured
 }
 
 // ObjectMemory is what is remembered about one object. It is used by one goroutine at a time.
@@ -328,11 +336,7 @@ type ObjectMemory struct {
 }
 
 // NewMemory returns an empty memory.
-func NewMemory() *Memory {
-	return &Memory{
-		owners: map[string]map[types.ObjectID]*ObjectMemory{}, prepared: map[string]*prepare.Set{}, read: map[string]map[observe.Name]*unstructured.Unstructured{},
-	}
-}
+func NewMemory() *Memory { return &Memory{owners: map[string]memories{}} }
 
 // For returns the memory of one owner.
 func (m *Memory) For(owner string) OwnerMemory { return OwnerMemory{all: m, owner: owner} }
@@ -345,66 +349,87 @@ type OwnerMemory struct {
 
 // Of returns the memory of an object, and creates it if there is none.
 func (o OwnerMemory) Of(key types.ObjectID) *ObjectMemory {
-	m := o.all
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	objects := m.owners[o.owner]
-	if objects == nil {
-		objects = map[types.ObjectID]*ObjectMemory{}
-		m.owners[o.owner] = objects
+	o.all.mu.Lock()
+	defer o.all.mu.Unlock()
+	m := o.all.owners[o.owner]
+	if m.objects == nil {
+		m.objects = map[types.ObjectID]*ObjectMemory{}
+		o.all.owners[o.owner] = m
 	}
-	if objects[key] == nil {
-		objects[key] = &ObjectMemory{}
+	if m.objects[key] == nil {
+		m.objects[key] = &ObjectMemory{}
 	}
-	return objects[key]
+	return m.objects[key]
 }
 
 // Peek returns the memory of an object; nil if there is none.
 func (o OwnerMemory) Peek(key types.ObjectID) *ObjectMemory {
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
-	return o.all.owners[o.owner][key]
+	return o.all.owners[o.owner].objects[key]
 }
 
 // Recall returns the desired objects of the last call; nil if they were not retained.
 func (o OwnerMemory) Recall() *prepare.Set {
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
-	return o.all.prepared[o.owner]
+	return o.all.owners[o.owner].prepared
 }
 
 // Retain remembers the desired objects of a call for the next one. It forgets the former ones if computed is nil or has
 // no version.
 func (o OwnerMemory) Retain(computed *prepare.Set) {
+	if computed != nil && computed.Source.Version == "" {
+		computed = nil
+	}
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
-	if computed == nil || computed.Source.Version == "" {
-		delete(o.all.prepared, o.owner)
-		return
+	m, known := o.all.owners[o.owner]
+	if m.prepared = computed; known || computed != nil {
+		o.all.owners[o.owner] = m
 	}
-	o.all.prepared[o.owner] = computed
 }
 
-// Keep forgets all objects of the owner that are not recorded.
+// Recollect returns an object that the owner has read without owning it, if that was the given version of it; else nil.
+func (o OwnerMemory) Recollect(name observe.Name, version string) *unstructured.Unstructured {
+	o.all.mu.Lock()
+	defer o.all.mu.Unlock()
+	if object := o.all.owners[o.owner].read[name]; object != nil && object.GetResourceVersion() == version {
+		return object
+	}
+	return nil
+}
+
+// Recollects remembers an object that the owner has read without owning it.
+func (o OwnerMemory) Recollects(name observe.Name, object *unstructured.Unstructured) {
+	o.all.mu.Lock()
+	defer o.all.mu.Unlock()
+	m := o.all.owners[o.owner]
+	if m.read == nil {
+		m.read = map[observe.Name]*unstructured.Unstructured{}
+		o.all.owners[o.owner] = m
+	}
+	m.read[name] = object
+}
+
+// Disregard forgets all objects that the owner has read without owning them, except these.
+func (o OwnerMemory) Disregard(except []observe.Name) {
+	o.all.mu.Lock()
+	defer o.all.mu.Unlock()
+	kept := sets.New(except...)
+	maps.DeleteFunc(o.all.owners[o.owner].read, func(name observe.Name, _ *unstructured.Unstructured) bool { return !kept.Has(name) })
+}
+
+// Keep forgets all objects of the owner that are not recorded; and all about the owner if nothing is recorded.
 func (o OwnerMemory) Keep(recorded []*inventory.Item) {
-	m, owner := o.all, o.owner
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	o.all.mu.Lock()
+	defer o.all.mu.Unlock()
+	objects := o.all.owners[o.owner].objects
 	if len(recorded) == 0 {
-		delete(m.prepared, owner)
-		delete(m.read, owner)
-	}
-	if len(m.owners[owner]) == 0 {
-		return
-	}
-	kept := Index(recorded)
-	for key := range m.owners[owner] {
-		if kept[key] == nil {
-			delete(m.owners[owner], key)
-		}
-	}
-	if len(m.owners[owner]) == 0 {
-		delete(m.owners, owner)
+		delete(o.all.owners, o.owner)
+	} else if len(objects) > 0 {
+		kept := Index(recorded)
+		maps.DeleteFunc(objects, func(key types.ObjectID, _ *ObjectMemory) bool { return kept[key] == nil })
 	}
 }
 
@@ -462,15 +487,14 @@ func VerificationPacing(reapplyInterval time.Duration) Pacing {
 	return Pacing{free: 3, Step: 5 * time.Second, limit: max(reapplyInterval, leastVerificationLimit), calm: 5 * time.Minute}
 }
 
-func retryPacing() Pacing {
-	return Pacing{Step: 500 * time.Millisecond, limit: 30 * time.Second, calm: 2 * time.Minute}
-}
+// retryPacing spaces out retries of operations that have failed.
+var retryPacing = Pacing{Step: 500 * time.Millisecond, limit: 30 * time.Second, calm: 2 * time.Minute}
 
 // Retry counts a failed operation on an object, and returns how long to wait before retrying.
 func (o OwnerMemory) Retry(key types.ObjectID, now time.Time) time.Duration {
 	recalled := o.Of(key)
-	recalled.Retries.Wait(now, retryPacing())
-	delay := recalled.Retries.delay(retryPacing())
+	recalled.Retries.Wait(now, retryPacing)
+	delay := recalled.Retries.delay(retryPacing)
 	recalled.Retries.Happened(now)
 	return delay
 }
@@ -484,16 +508,10 @@ type Barrier struct {
 	Missing string
 }
 
-// rule checks the planned inventory as a whole and returns problems.
-type rule func(wanted []*prepare.Object, items []*inventory.Item, managed prepare.TypeSet) []string
-
-// Validate applies all rules, and reports all problems at once.
+// Validate checks the planned inventory as a whole, and reports all problems at once.
 func Validate(wanted []*prepare.Object, items []*inventory.Item, additional []inventory.TypeInfo) error {
 	managed := prepare.NewTypeSet(additional, items...)
-	var problems []string
-	for _, check := range []rule{holding, typesAroundInstances, namespacesAroundContent} {
-		problems = append(problems, check(wanted, items, managed)...)
-	}
+	problems := slices.Concat(holding(wanted), typesAroundInstances(wanted, items, managed), namespacesAroundContent(wanted, items))
 	if len(problems) > 0 {
 		return inventory.NewRefusedError(problems...)
 	}
@@ -502,7 +520,7 @@ func Validate(wanted []*prepare.Object, items []*inventory.Item, additional []in
 
 // holding refuses policies of objects that others depend on. They cannot be purged, nor be hooks; and a propagation
 // policy would promise what cannot be kept, since what goes with them has no owner references to them.
-func holding(wanted []*prepare.Object, _ []*inventory.Item, _ prepare.TypeSet) []string {
+func holding(wanted []*prepare.Object) []string {
 	var problems []string
 	for _, t := range wanted {
 		if !prepare.HasContent(t.Key.GroupKind) {
@@ -538,7 +556,7 @@ func typesAroundInstances(wanted []*prepare.Object, items []*inventory.Item, man
 }
 
 // namespacesAroundContent requires that namespaces are created before their content and deleted after it.
-func namespacesAroundContent(wanted []*prepare.Object, items []*inventory.Item, _ prepare.TypeSet) []string {
+func namespacesAroundContent(wanted []*prepare.Object, items []*inventory.Item) []string {
 	namespaces := map[string]*inventory.Item{}
 	for _, item := range items {
 		if prepare.IsNamespace(item.GroupVersionKind().GroupKind()) {

@@ -6,17 +6,14 @@ package decide
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/internal/manifest"
-	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
@@ -24,27 +21,11 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Summary is the result of a call, apart from the inventory; see reconciler.Result.
-type Summary struct {
-	// Wave is the order of the wave in which the call has stopped, and WaveSize the number of its dependents.
-	Wave, WaveSize int
-	// Waits, Failures, Drift, Notes and Errors are sorted by object and text.
-	Waits, Failures, Drift, Notes, Errors []inventory.Notice
-	// Unhealthy are sorted by object.
-	Unhealthy []inventory.Unhealthy
-	// Held are redundant dependents that are not deleted; nil if there are none.
-	Held *inventory.HeldDeletions
-	// Actions are sorted by wave and verb.
-	Actions []inventory.Action
-	// RequeueAfter is how long to wait before repeating the call if no event arrives; zero if only an event can change
-	// anything.
-	RequeueAfter time.Duration
-}
-
-// Reporter collects the result of a call of Apply or Delete. Its methods except StopsAt are safe for concurrent use.
+// Reporter collects the result of a call of Apply or Delete, apart from the inventory. Its methods except StopsAt are
+// safe for concurrent use.
 type Reporter struct {
 	mu      sync.Mutex
-	summary Summary
+	result  inventory.Result
 	actions map[actionGroup][]act
 }
 
@@ -72,57 +53,42 @@ func (r *Reporter) Acted(verb inventory.Verb, wave int, item *inventory.Item, re
 
 // Awaits reports that the call waits for a dependent, and why.
 func (r *Reporter) Awaits(item *inventory.Item, message string) {
-	r.AwaitsHealth(item, message, Health{})
+	r.AwaitsHealth(item, message, inventory.Notice{})
 }
 
-// AwaitsHealth is Awaits with what is known about the health of the dependent.
-func (r *Reporter) AwaitsHealth(item *inventory.Item, message string, health Health) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.summary.Waits = append(r.summary.Waits, inventory.Notice{
-		Object: objectRef(item), Message: message, Reason: health.Reason, Grade: health.Grade, Grace: health.Grace, Recreating: health.Recreating, Doomed: health.Doomed,
-	})
-}
-
-// Health is what is known about an object that is not ready; see the fields of inventory.Notice.
-type Health struct {
-	Reason string
-	Grade  status.Grade
-	Grace  time.Duration
-	// Recreating means that it is being deleted. Doomed means that it cannot become ready, because its namespace is.
-	Recreating, Doomed bool
+// AwaitsHealth is Awaits with a notice that says what else is known about the dependent, such as its grade.
+func (r *Reporter) AwaitsHealth(item *inventory.Item, message string, health inventory.Notice) {
+	health.Message = message
+	r.add(&r.result.Waits, item, health)
 }
 
 // Fails reports that a dependent has failed, and does not become ready without intervention.
 func (r *Reporter) Fails(item *inventory.Item, message string) {
-	r.add(&r.summary.Failures, item, message)
+	r.add(&r.result.Failures, item, inventory.Notice{Message: message})
 }
 
 // HasFailures reports whether a dependent has failed.
 func (r *Reporter) HasFailures() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.summary.Failures) > 0
+	return len(r.result.Failures) > 0
 }
 
 // Grades reports how well a dependent does its job, as far as that is known.
 func (r *Reporter) Grades(item *inventory.Item, grade status.Grade, message string) {
-	if grade == "" || grade == status.GradeHealthy {
-		return
+	if grade != "" && grade != status.GradeHealthy {
+		r.add(&r.result.Unhealthy, item, inventory.Notice{Message: message, Grade: grade})
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.summary.Unhealthy = append(r.summary.Unhealthy, inventory.Unhealthy{Notice: inventory.Notice{Object: objectRef(item), Message: message}, Grade: grade})
 }
 
 // Drifts reports drift of a dependent that is not corrected.
 func (r *Reporter) Drifts(item *inventory.Item, message string) {
-	r.add(&r.summary.Drift, item, message)
+	r.add(&r.result.Drift, item, inventory.Notice{Message: message})
 }
 
 // Notes reports any other message about a dependent.
 func (r *Reporter) Notes(item *inventory.Item, message string) {
-	r.add(&r.summary.Notes, item, message)
+	r.add(&r.result.Notes, item, inventory.Notice{Message: message})
 }
 
 // Errs reports that the work on a dependent has ended with an error.
@@ -131,36 +97,37 @@ func (r *Reporter) Errs(item *inventory.Item, err error) {
 	for _, prefix := range []string{"", "applying ", "deleting "} {
 		text = strings.TrimPrefix(text, prefix+name)
 	}
-	r.add(&r.summary.Errors, item, text)
+	r.add(&r.result.Errors, item, inventory.Notice{Message: text})
 }
 
-func (r *Reporter) add(list *[]inventory.Notice, item *inventory.Item, message string) {
+func (r *Reporter) add(list *[]inventory.Notice, item *inventory.Item, notice inventory.Notice) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	*list = append(*list, inventory.Notice{Object: objectRef(item), Message: message})
+	notice.Object = objectRef(item)
+	*list = append(*list, notice)
 }
 
 // Holds reports that redundant dependents are not deleted, because there are too many.
 func (r *Reporter) Holds(held *inventory.HeldDeletions) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.summary.Held = held
+	r.result.Held = held
 }
 
 // StopsAt reports the order of the wave in which the call stops, and the number of its dependents.
-func (r *Reporter) StopsAt(wave, size int) { r.summary.Wave, r.summary.WaveSize = wave, size }
+func (r *Reporter) StopsAt(wave, size int) { r.result.Wave, r.result.WaveSize = wave, size }
 
 // RequeueAfter makes the caller repeat the call after the delay at the latest.
 func (r *Reporter) RequeueAfter(delay time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if delay > 0 && (r.summary.RequeueAfter == 0 || delay < r.summary.RequeueAfter) {
-		r.summary.RequeueAfter = delay
+	if delay > 0 && (r.result.RequeueAfter == 0 || delay < r.result.RequeueAfter) {
+		r.result.RequeueAfter = delay
 	}
 }
 
-// End returns the summary. Nothing must be reported afterwards.
-func (r *Reporter) End() Summary {
+// End returns the result, sorted. Nothing must be reported afterwards.
+func (r *Reporter) End() inventory.Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for group, acts := range r.actions {
@@ -169,62 +136,22 @@ func (r *Reporter) End() Summary {
 		for _, each := range acts {
 			action.Objects, action.Reasons = append(action.Objects, each.object), append(action.Reasons, each.reason)
 		}
-		r.summary.Actions = append(r.summary.Actions, action)
+		r.result.Actions = append(r.result.Actions, action)
 	}
-	slices.SortFunc(r.summary.Actions, func(a, b inventory.Action) int {
+	slices.SortFunc(r.result.Actions, func(a, b inventory.Action) int {
 		return cmp.Or(cmp.Compare(a.Wave, b.Wave), cmp.Compare(a.Verb, b.Verb))
 	})
-	for _, notices := range [][]inventory.Notice{r.summary.Waits, r.summary.Failures, r.summary.Drift, r.summary.Notes, r.summary.Errors} {
-		sortNotices(notices)
+	for _, notices := range [][]inventory.Notice{r.result.Waits, r.result.Failures, r.result.Drift, r.result.Notes, r.result.Errors, r.result.Unhealthy} {
+		slices.SortFunc(notices, func(a, b inventory.Notice) int {
+			return cmp.Or(types.IDOf(a.Object).Compare(types.IDOf(b.Object)), cmp.Compare(a.Message, b.Message))
+		})
 	}
-	slices.SortFunc(r.summary.Unhealthy, func(a, b inventory.Unhealthy) int { return types.IDOf(a.Object).Compare(types.IDOf(b.Object)) })
-	return r.summary
+	return r.result
 }
 
 // objectRef returns a key that does not change with the item.
 func objectRef(item *inventory.Item) types.ObjectKey {
 	return &inventory.Item{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}
-}
-
-// sortNotices orders notices by object and text.
-func sortNotices(notices []inventory.Notice) {
-	slices.SortFunc(notices, func(a, b inventory.Notice) int {
-		return cmp.Or(types.IDOf(a.Object).Compare(types.IDOf(b.Object)), cmp.Compare(a.Message, b.Message))
-	})
-}
-
-// Recollect returns an object that the owner has read without owning it, if that was the given version of it; else nil.
-func (o OwnerMemory) Recollect(name observe.Name, version string) *unstructured.Unstructured {
-	o.all.mu.Lock()
-	defer o.all.mu.Unlock()
-	if object := o.all.read[o.owner][name]; object != nil && object.GetResourceVersion() == version {
-		return object
-	}
-	return nil
-}
-
-// Recollects remembers an object that the owner has read without owning it.
-func (o OwnerMemory) Recollects(name observe.Name, object *unstructured.Unstructured) {
-	o.all.mu.Lock()
-	defer o.all.mu.Unlock()
-	if o.all.read[o.owner] == nil {
-		o.all.read[o.owner] = map[observe.Name]*unstructured.Unstructured{}
-	}
-	o.all.read[o.owner][name] = object
-}
-
-// Disregard forgets all objects that the owner has read without owning them, except these.
-func (o OwnerMemory) Disregard(except []observe.Name) {
-	o.all.mu.Lock()
-	defer o.all.mu.Unlock()
-	kept := make(map[observe.Name]bool, len(except))
-	for _, name := range except {
-		kept[name] = true
-	}
-	maps.DeleteFunc(o.all.read[o.owner], func(name observe.Name, _ *unstructured.Unstructured) bool { return !kept[name] })
-	if len(o.all.read[o.owner]) == 0 {
-		delete(o.all.read, o.owner)
-	}
 }
 
 // Sort sorts items in delete order, which is also the order of inventories.
@@ -437,13 +364,6 @@ func (f *FailedDeletion) Next(uid apitypes.UID, now time.Time) (retry bool, wait
 	return f.failures > 1, wait
 }
 
-const (
-	// homeStays is why a namespace is orphaned instead of deleted.
-	homeStays = "is orphaned instead of deleted, because its owner needs its contents"
-	// definitionStays is why a definition of a type is orphaned instead of deleted.
-	definitionStays = "is orphaned instead of deleted, because it defines the type of its owner"
-)
-
 // Owner is an owner as decisions need it.
 type Owner struct {
 	// ID identifies the owner; Label is the value of its owner label.
@@ -468,11 +388,11 @@ func (o Owner) WhyOrphaned(item *inventory.Item) string {
 	kind := item.GroupVersionKind().GroupKind()
 	switch {
 	case prepare.IsNamespace(kind) && slices.Contains(o.Home, item.Name):
-		return homeStays
+		return "is orphaned instead of deleted, because its owner needs its contents"
 	case o.Self != nil && prepare.DefinesTypes(kind) && slices.ContainsFunc(item.ManagedTypes, func(managed inventory.TypeVersionInfo) bool {
 		return prepare.Matches(managed, o.Self.GetObjectKind().GroupVersionKind())
 	}):
-		return definitionStays
+		return "is orphaned instead of deleted, because it defines the type of its owner"
 	default:
 		return ""
 	}

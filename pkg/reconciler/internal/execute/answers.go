@@ -14,10 +14,13 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -28,6 +31,7 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // IsNotFound reports whether an object does not exist.
@@ -46,7 +50,7 @@ func IsOutdated(err error) bool {
 		return true
 	}
 	// An apply with the UID of a former object of that name is refused as invalid.
-	return apierrors.IsInvalid(err) && hasCause(err, "metadata.uid")
+	return apierrors.IsInvalid(err) && slices.ContainsFunc(detailsOf(err).Causes, func(cause metav1.StatusCause) bool { return cause.Field == "metadata.uid" })
 }
 
 // IsInvalid reports whether the server rejected the content of an object.
@@ -55,34 +59,28 @@ func IsInvalid(err error) bool { return err != nil && apierrors.IsInvalid(err) &
 // IsImmutable reports whether the server says that it refused a change because the field cannot be changed. It says so
 // in many ways, not all of which are known.
 func IsImmutable(err error) bool {
-	if !IsInvalid(err) {
-		return false
-	}
-	text := err.Error()
-	return strings.Contains(text, "immutable") || strings.Contains(text, "Forbidden: updates to") || strings.Contains(text, "may not be changed") ||
-		strings.Contains(text, "may not change") || strings.Contains(text, "may not be updated") || strings.Contains(text, "cannot change roleRef")
+	hints := []string{"immutable", "Forbidden: updates to", "may not be changed", "may not change", "may not be updated", "cannot change roleRef"}
+	return IsInvalid(err) && slices.ContainsFunc(hints, func(hint string) bool { return strings.Contains(err.Error(), hint) })
 }
 
-func hasCause(err error, field string) bool {
+// detailsOf returns the object and the causes of an error, as far as the server names them.
+func detailsOf(err error) metav1.StatusDetails {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {
-		return false
+		return metav1.StatusDetails{}
 	}
-	for _, cause := range status.Status().Details.Causes {
-		if cause.Field == field {
-			return true
-		}
-	}
-	return false
+	return *status.Status().Details
 }
+
+// lacksNamespace reports whether an object cannot be created because its namespace does not exist.
+func lacksNamespace(err error) bool { return IsNotFound(err) && detailsOf(err).Kind == "namespaces" }
 
 // Awaitable returns what a failed write waits for, if it can succeed later without a change of the manifest.
 func Awaitable(err error) (reason string, ok bool) {
 	if cluster.IsNoMatch(err) {
 		return "its type is not served", true
 	}
-	var unknown *UnknownTypeError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*UnknownTypeError](err); ok {
 		return texts.Truncate(unknown.Error(), 300), true
 	}
 	var status apierrors.APIStatus
@@ -98,9 +96,9 @@ func Awaitable(err error) (reason string, ok bool) {
 		return "its type is being deleted, or has just been deleted", true
 	case IsDoomed(err):
 		return "its namespace is being deleted", true
-	case IsNotFound(err) && KindOf(err) == "namespaces":
-		return fmt.Sprintf("namespace %s does not exist", status.Status().Details.Name), true
-	case IsNotFound(err) && status.Status().Details != nil && status.Status().Details.Name == "":
+	case lacksNamespace(err):
+		return fmt.Sprintf("namespace %s does not exist", detailsOf(err).Name), true
+	case IsNotFound(err) && status.Status().Details != nil && detailsOf(err).Name == "":
 		return "its type is not served yet", true
 	case apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsServiceUnavailable(err):
 		return texts.Truncate("the API server cannot serve the request: "+text, 300), true
@@ -123,15 +121,6 @@ func webhookFailure(status metav1.Status) string {
 
 // IsDoomed reports whether an object cannot be created because its namespace is being deleted.
 func IsDoomed(err error) bool { return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) }
-
-// KindOf returns the resource that an error is about, such as "namespaces"; empty if the server does not say.
-func KindOf(err error) string {
-	var status apierrors.APIStatus
-	if errors.As(err, &status) && status.Status().Details != nil {
-		return status.Status().Details.Kind
-	}
-	return ""
-}
 
 // IsRefusal reports whether the server will never accept the object as it is.
 func IsRefusal(err error) bool {
@@ -170,17 +159,20 @@ func (e *UnsavedError) Unwrap() error { return e.Err }
 
 // IsAboutObjects reports whether an error concerns single objects, so that the pass may go on.
 func IsAboutObjects(err error) bool {
-	var fenced *inventory.FencedError
-	var stale *inventory.StaleError
-	var unsaved *UnsavedError
-	return !errors.As(err, &fenced) && !errors.As(err, &stale) && !errors.As(err, &unsaved) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	return !Is[*inventory.FencedError](err) && !Is[*inventory.StaleError](err) && !Is[*UnsavedError](err) &&
+		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// Is reports whether an error is one of the type, or wraps one.
+func Is[E error](err error) bool {
+	_, is := errors.AsType[E](err)
+	return is
 }
 
 // IsFailure reports whether an error means that something has failed, so that on-failure hooks run. Whatever may
 // succeed without a change of the input does not count, nor do objects of other owners.
 func IsFailure(err error) bool {
-	var refused *inventory.RefusedError
-	isRefused := errors.As(err, &refused)
+	refused, isRefused := errors.AsType[*inventory.RefusedError](err)
 	return isRefused && !refused.Foreign || err != nil && (apiserver.IsDenied(err) || apiserver.IsAdmission(err))
 }
 
@@ -205,21 +197,12 @@ func (e *UnknownTypeError) Error() string {
 
 func (e *UnknownTypeError) Unwrap() error { return e.Err }
 
-// IsUnknownType reports whether an error is an UnknownTypeError.
-func IsUnknownType(err error) bool {
-	var unknown *UnknownTypeError
-	return errors.As(err, &unknown)
-}
-
 // Join joins errors that are not nil. Callers give up on an error that a retry cannot cure; so the result is a
 // *inventory.RefusedError only if each error is one, and a missing permission only if each error is that or a refusal. The others
 // keep their text only.
 func Join(errs ...error) error {
 	errs = slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
-	refused := func(err error) bool {
-		var refusal *inventory.RefusedError
-		return errors.As(err, &refusal)
-	}
+	refused := Is[*inventory.RefusedError]
 	lasting := func(err error) bool {
 		return refused(err) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
 	}
@@ -270,18 +253,19 @@ func (api *Server) served(ctx context.Context, kind schema.GroupKind) ([]*meta.R
 	if err != nil || crd == nil {
 		return nil, err
 	}
-	if version := servedVersion(crd); version != "" {
-		return nil, &UnknownTypeError{Kind: kind, Err: fmt.Errorf("it is defined in version %s, and not served yet", version)}
+	for _, version := range crd.Spec.Versions {
+		if version.Served {
+			return nil, &UnknownTypeError{Kind: kind, Err: fmt.Errorf("it is defined in version %s, and not served yet", version.Name)}
+		}
 	}
-	stored, _, _ := unstructured.NestedStringSlice(crd.Object, "status", "storedVersions")
 	return nil, inventory.NewRefusedError(fmt.Sprintf(
 		"CustomResourceDefinition %s: serves no version, so its instances cannot be listed; let it serve one of: %s",
-		crd.GetName(), strings.Join(stored, ", ")))
+		crd.Name, strings.Join(crd.Status.StoredVersions, ", ")))
 }
 
 // definition returns the CustomResourceDefinition of a type; nil if there is none. One that is being deleted, or was
 // never served and so has no instances, does not count.
-func (api *Server) definition(ctx context.Context, kind schema.GroupKind) (*unstructured.Unstructured, error) {
+func (api *Server) definition(ctx context.Context, kind schema.GroupKind) (*apiextensionsv1.CustomResourceDefinition, error) {
 	api.definitionsOnce.Do(func() {
 		api.definitions.SetGroupVersionKind(schema.GroupVersionKind{Group: prepare.GroupCRD, Version: "v1", Kind: "CustomResourceDefinitionList"})
 		api.definitionsErr = api.ReadAnyway(func(clnt cluster.Client) error { return clnt.List(ctx, &api.definitions) })
@@ -290,38 +274,22 @@ func (api *Server) definition(ctx context.Context, kind schema.GroupKind) (*unst
 		return nil, fmt.Errorf("listing definitions of types: %w", api.definitionsErr)
 	}
 	for i := range api.definitions.Items {
-		crd := &api.definitions.Items[i]
-		group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
-		name, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
-		if group == kind.Group && name == kind.Kind && crd.GetDeletionTimestamp() == nil && isEstablished(crd) {
+		object := &api.definitions.Items[i]
+		group, _, _ := unstructured.NestedString(object.Object, "spec", "group")
+		name, _, _ := unstructured.NestedString(object.Object, "spec", "names", "kind")
+		if group != kind.Group || name != kind.Kind || object.GetDeletionTimestamp() != nil {
+			continue
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, crd); err != nil {
+			return nil, &UnknownTypeError{Kind: kind, Err: fmt.Errorf("reading %s: %w", types.IDOf(object), err)}
+		}
+		// The condition never becomes False again.
+		if apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {
 			return crd, nil
 		}
 	}
 	return nil, nil
-}
-
-// isEstablished reports whether a type was ever served: the condition never becomes False again.
-func isEstablished(crd *unstructured.Unstructured) bool {
-	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
-	for _, condition := range conditions {
-		if fields, ok := condition.(map[string]any); ok && fields["type"] == "Established" {
-			return fields["status"] == "True"
-		}
-	}
-	return false
-}
-
-// servedVersion returns the first served version, or "".
-func servedVersion(crd *unstructured.Unstructured) string {
-	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
-	for _, version := range versions {
-		version, _ := version.(map[string]any)
-		if isServed, _, _ := unstructured.NestedBool(version, "served"); isServed {
-			name, _, _ := unstructured.NestedString(version, "name")
-			return name
-		}
-	}
-	return ""
 }
 
 // LookServed is Look for an object that should be gone. Only the server can tell that it is, not the observer.
@@ -380,9 +348,8 @@ func (api *Server) checkScope(ctx context.Context, item *inventory.Item) error {
 	if err != nil || crd == nil {
 		return err
 	}
-	scope, _, _ := unstructured.NestedString(crd.Object, "spec", "scope")
-	if (scope == "Namespaced") == (item.Namespace != "") {
-		return &UnknownTypeError{Kind: kind, Err: fmt.Errorf("it is defined with scope %s, and not served with it yet", scope)}
+	if (crd.Spec.Scope == apiextensionsv1.NamespaceScoped) == (item.Namespace != "") {
+		return &UnknownTypeError{Kind: kind, Err: fmt.Errorf("it is defined with scope %s, and not served with it yet", crd.Spec.Scope)}
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func (x *Executor) Apply(ctx context.Context, t *prepare.Object, item *inventory
 				x.Report.Notes(item, warning)
 			}
 			return object, nil
-		case x.CreateNamespaces && IsNotFound(err) && KindOf(err) == "namespaces":
+		case x.CreateNamespaces && lacksNamespace(err):
 			if created {
 				return nil, fmt.Errorf("namespace %s was deleted right after its creation", t.Key.Namespace)
 			}
@@ -201,13 +201,6 @@ func (x *Executor) createNamespace(ctx context.Context, name string) error {
 	return outcome()
 }
 
-// isAlone reports whether no other field manager has written the object that we have just applied, or field ownership
-// is not tracked.
-func isAlone(managedFields any) bool {
-	entries, _ := managedFields.([]any)
-	return len(entries) < 2
-}
-
 // RemoveSurplus removes what other field managers added to the declared fields, as far as the update policy says so. It
 // returns the new object and the removed fields; nil if it removed nothing.
 func (x *Executor) RemoveSurplus(
@@ -238,13 +231,13 @@ func (x *Executor) withoutSurplus(t *prepare.Object, object *unstructured.Unstru
 	if err != nil {
 		return nil, nil, err
 	}
-	if entries, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "managedFields"); isAlone(entries) && len(restored) == 0 {
-		return nil, nil, nil
+	managed, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "managedFields")
+	if entries, _ := managed.([]any); len(entries) < 2 && len(restored) == 0 {
+		return nil, nil, nil // no other field manager has written the object, or field ownership is not tracked
 	}
-	reclaim := func(manager string) bool { return x.Reclaims(t.Update, manager) }
-	surplus, err := fieldset.Surplus(t.Key.GroupKind, object.GetManagedFields(), x.Server.FieldOwner, reclaim, t.IgnoreFields...)
+	surplus, err := x.othersFields(t, object, func(manager string) bool { return x.Reclaims(t.Update, manager) })
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading the fields of %s: %w", t.Key, err)
+		return nil, nil, err
 	}
 	if !metadata {
 		// Labels and annotations that others add are no drift; they are removed when the manifest changes.
@@ -323,18 +316,13 @@ func (p *Preview) addLeftAlone(change *inventory.Change, t *prepare.Object, c co
 	change.Before, change.After, change.Changed = Presentable(c.before, p.x.Server.Keys), Presentable(c.after, p.x.Server.Keys), p.changedFields(c)
 }
 
-// contested returns the fields that others have changed, removed or added; none if field ownership cannot be read.
-func (p *Preview) contested(c comparison) []fieldpath.Path {
+// changedFields says who changed, removed or added each field, and when; nothing if field ownership cannot be read.
+func (p *Preview) changedFields(c comparison) []inventory.FieldChange {
 	fields, err := fieldset.Gained(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.x.Server.FieldOwner)
 	if err != nil {
 		return nil
 	}
-	return append(fields, c.surplus...)
-}
-
-// changedFields says who changed each field, and when.
-func (p *Preview) changedFields(c comparison) []inventory.FieldChange {
-	fields := p.contested(c)
+	fields = append(fields, c.surplus...)
 	writers, err := fieldset.Writers(c.before.GetManagedFields(), fields, p.x.Server.FieldOwner)
 	if err != nil {
 		return nil
@@ -379,29 +367,20 @@ const duplicateEntries = "duplicate entries for key"
 // new value. Then the object is replaced by its manifest, if the update policy permits that. If that is rejected as
 // well, a field cannot be changed.
 
-// Remedy is what helps after the API server has rejected an apply request as invalid.
-type Remedy int
-
-const (
-	// Replaced means that the object was replaced by its manifest, which can be applied now.
-	Replaced Remedy = iota
-	// Recreation means that the object cannot be updated, and may be recreated if ProbeCreation permits it.
-	Recreation
-)
-
-// Remedy replaces an observed object for which the API server has rejected an apply request (cause), and returns the
-// response. The error is the cause if nothing helps.
-func (x *Executor) Remedy(ctx context.Context, t *prepare.Object, item *inventory.Item, s decide.Situation, cause error) (Remedy, *unstructured.Unstructured, error) {
+// Remedy replaces an observed object for which the API server has rejected an apply request as invalid (cause) by its
+// manifest, which can be applied then, and returns the response. It returns nil if the object cannot be updated, and may
+// be recreated if ProbeCreation permits it. The error is the cause if nothing helps.
+func (x *Executor) Remedy(ctx context.Context, t *prepare.Object, item *inventory.Item, s decide.Situation, cause error) (*unstructured.Unstructured, error) {
 	live, err := x.readUnchanged(ctx, item, s)
 	if apierrors.IsForbidden(err) {
-		return 0, nil, cause
+		return nil, cause
 	}
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	object, kept, err := x.replacement(t, item, s, live)
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	options := []client.UpdateOption{client.FieldOwner(x.Server.FieldOwner)}
 	if len(kept) > 0 {
@@ -410,15 +389,15 @@ func (x *Executor) Remedy(ctx context.Context, t *prepare.Object, item *inventor
 	err = x.Server.Mutate("update", func() error { return x.Server.Client.Update(ctx, object, options...) })
 	switch {
 	case err == nil && len(kept) == 0:
-		return Replaced, object, nil
+		return object, nil
 	case err == nil:
-		return 0, nil, fmt.Errorf("%w; the fields %s, which others have set, do not go with the manifest: remove them, or use the update policy replace", cause, FieldTexts(kept))
+		return nil, fmt.Errorf("%w; the fields %s, which others have set, do not go with the manifest: remove them, or use the update policy replace", cause, FieldTexts(kept))
 	case apierrors.IsForbidden(err), IsInvalid(err) && !s.MayRecreate(t):
-		return 0, nil, cause
+		return nil, cause
 	case !IsInvalid(err):
-		return 0, nil, err
+		return nil, err
 	default:
-		return Recreation, nil, nil
+		return nil, nil // it has to be recreated
 	}
 }
 
@@ -511,7 +490,7 @@ func (x *Executor) restoredAccount(t *prepare.Object, object *unstructured.Unstr
 	if !ok {
 		return nil, nil
 	}
-	fields := []fieldpath.Path{append(slices.Clone(pod), fieldName("serviceAccountName")), append(slices.Clone(pod), fieldName("serviceAccount"))}
+	fields := []fieldpath.Path{append(slices.Clone(pod), fieldpath.FieldNameElement("serviceAccountName")), append(slices.Clone(pod), fieldpath.FieldNameElement("serviceAccount"))}
 	manifest, err := x.Manifests.Of(t)
 	if err != nil {
 		return nil, err
@@ -538,8 +517,6 @@ var podSpecs = map[schema.GroupKind]fieldpath.Path{
 	{Group: "batch", Kind: "CronJob"}:          fieldpath.MakePathOrDie("spec", "jobTemplate", "spec", "template", "spec"),
 	{Group: "", Kind: "ReplicationController"}: fieldpath.MakePathOrDie("spec", "template", "spec"),
 }
-
-func fieldName(name string) fieldpath.PathElement { return fieldpath.PathElement{FieldName: &name} }
 
 // Same compares two states of one object, apart from the metadata that the server changes with each write.
 func Same(a, b *unstructured.Unstructured) bool {

@@ -114,8 +114,8 @@ func (p *Preview) apply(ctx context.Context, t *prepare.Object, d decide.Decisio
 	if !IsInvalid(err) || d.Action == decide.Compare {
 		return object, err
 	}
-	remedy, object, err := p.x.Remedy(ctx, t, item, s, err)
-	if err == nil && remedy == Recreation {
+	object, err = p.x.Remedy(ctx, t, item, s, err)
+	if err == nil && object == nil {
 		if err = p.x.ProbeCreation(ctx, t, item); err == nil {
 			err = errRecreation
 		}
@@ -167,19 +167,14 @@ func (p *Preview) compared(change *inventory.Change, t *prepare.Object, d decide
 		p.forgetAllocated(t, change.After, c.after.GetUID())
 		return
 	}
-	change.Conflicts = p.conflicts(c)
+	change.Conflicts = conflictsOf(fieldset.Taken(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.x.Server.FieldOwner))
 }
 
-// conflicts returns the fields that a write would take from others; none if field ownership cannot be read.
-func (p *Preview) conflicts(c comparison) []inventory.FieldChange {
-	taken, err := fieldset.Taken(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.x.Server.FieldOwner)
+// conflictsOf returns the fields that a write would take from others; none if field ownership cannot be read.
+func conflictsOf(taken []fieldset.Taking, err error) []inventory.FieldChange {
 	if err != nil {
 		return nil
 	}
-	return conflictsOf(taken)
-}
-
-func conflictsOf(taken []fieldset.Taking) []inventory.FieldChange {
 	changes := make([]inventory.FieldChange, len(taken))
 	for i, taking := range taken {
 		changes[i] = fieldChange(taking.Path, taking.Writer)
@@ -195,7 +190,7 @@ func (p *Preview) recreated(change *inventory.Change, t *prepare.Object, s decid
 	if err != nil {
 		return err
 	}
-	if err := p.removeLocally(object, t, true, manifest); err != nil {
+	if err := p.removeLocally(object, declaring(t), true, manifest); err != nil {
 		return err
 	}
 	p.show(change, t, s, object)
@@ -241,7 +236,7 @@ func (p *Preview) dryRunFailed(change *inventory.Change, t *prepare.Object, d de
 	case errors.Is(err, errRecreation):
 		change.Recreate = true
 		return p.compute(change, t, s)
-	case p.CreatesNamespaces && IsNotFound(err) && KindOf(err) == "namespaces":
+	case p.CreatesNamespaces && lacksNamespace(err):
 		p.missing.Store(t.Key.Namespace, true)
 		return p.compute(change, t, s)
 	case IsNoDryRun(err), p.comesBefore(t, err):
@@ -308,13 +303,12 @@ func (p *Preview) NoteDefinition(t *prepare.Object) {
 // MissingNamespaces returns the namespaces that Apply would create although no object declares them; sorted.
 func (p *Preview) MissingNamespaces() []string {
 	var missing []string
-	p.missing.Range(func(key, _ any) bool {
+	for key := range p.missing.Range {
 		name, _ := key.(string)
 		if !slices.ContainsFunc(p.objects, func(t *prepare.Object) bool { return prepare.IsNamespace(t.Key.GroupKind) && t.Key.Name == name }) {
 			missing = append(missing, name)
 		}
-		return true
-	})
+	}
 	slices.Sort(missing)
 	return missing
 }
@@ -388,7 +382,7 @@ func (p *Preview) compute(change *inventory.Change, t *prepare.Object, s decide.
 		}
 		after = &unstructured.Unstructured{Object: content}
 		if !change.Recreate {
-			change.Conflicts = p.localConflicts(s.Live, manifest)
+			change.Conflicts = conflictsOf(fieldset.WouldTake(s.Live.Object, manifest.Object, s.Live.GetManagedFields(), p.x.Server.FieldOwner))
 		}
 		if err := p.removeLocally(after, t, change.Recreate, manifest); err != nil {
 			return err
@@ -408,27 +402,12 @@ func (p *Preview) show(change *inventory.Change, t *prepare.Object, s decide.Sit
 	}
 }
 
-// localConflicts returns the fields that applying a manifest would take from others; none if field ownership cannot be
-// read.
-func (p *Preview) localConflicts(live, manifest *unstructured.Unstructured) []inventory.FieldChange {
-	taken, err := fieldset.WouldTake(live.Object, manifest.Object, live.GetManagedFields(), p.x.Server.FieldOwner)
-	if err != nil {
-		return nil
-	}
-	return conflictsOf(taken)
-}
-
 // removeLocally removes fields of others that the write would remove: all of them if the object is recreated, otherwise
 // those that the update policy names.
 func (p *Preview) removeLocally(object *unstructured.Unstructured, t *prepare.Object, recreate bool, manifest *unstructured.Unstructured) error {
-	reclaim := func(manager string) bool { return recreate || p.x.Reclaims(t.Update, manager) }
-	var spared []fieldpath.Path
-	if !recreate {
-		spared = t.IgnoreFields
-	}
-	surplus, err := fieldset.Surplus(t.Key.GroupKind, object.GetManagedFields(), p.x.Server.FieldOwner, reclaim, spared...)
+	surplus, err := p.x.othersFields(t, object, func(manager string) bool { return recreate || p.x.Reclaims(t.Update, manager) })
 	if err != nil {
-		return fmt.Errorf("reading the fields of %s: %w", t.Key, err)
+		return err
 	}
 	// Field ownership does not show yet that newly declared fields become ours.
 	surplus = slices.DeleteFunc(surplus, func(path fieldpath.Path) bool { return fieldset.Exists(manifest.Object, path) })
@@ -522,7 +501,6 @@ func lacks(t *prepare.Object, err error, other *prepare.Object) bool {
 	}
 	// If the role of a binding does not exist, the API server reports the name of the role with the resource of the
 	// binding.
-	var status apierrors.APIStatus
-	return IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name == other.Key.Name &&
+	return IsNotFound(err) && detailsOf(err).Name == other.Key.Name &&
 		t.Key.Group == prepare.GroupRBAC && strings.HasSuffix(t.Key.Kind, "RoleBinding") && other.Key.Group == prepare.GroupRBAC && strings.HasSuffix(other.Key.Kind, "Role")
 }

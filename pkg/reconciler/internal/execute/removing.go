@@ -28,14 +28,10 @@ import (
 // gone. An answer that it does not exist is neither an error nor proof; an answer that its type is not served is an
 // error, because another version may be served.
 func (x *Executor) RequestDeletion(ctx context.Context, item *inventory.Item, s decide.Situation) (gone bool, err error) {
-	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(item.GroupVersionKind())
-	object.SetNamespace(item.Namespace)
-	object.SetName(item.Name)
 	var deletion clients.Deletion
 	ctx = clients.WithDeletion(ctx, &deletion)
 	err = x.Server.Mutate("delete", func() error {
-		return x.Server.Client.Delete(ctx, object,
+		return x.Server.Client.Delete(ctx, reference(item, s),
 			client.Preconditions{UID: &s.Seen.UID, ResourceVersion: &s.Seen.ResourceVersion},
 			client.PropagationPolicy(cmp.Or(item.DeletePropagation, metav1.DeletePropagationBackground)))
 	})

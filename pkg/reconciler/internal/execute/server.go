@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/judges"
@@ -150,9 +151,14 @@ func (api *Server) named(owner string) string {
 
 // Get returns a dependent from the server.
 func (api *Server) Get(ctx context.Context, item *inventory.Item) (*unstructured.Unstructured, error) {
-	var object *unstructured.Unstructured
-	err := api.Read(func() (err error) {
-		object, err = LookUp(ctx, api.Client, item)
+	return api.get(ctx, item, func(read func(cluster.Client) error) error {
+		return api.Read(func() error { return read(api.Client) })
+	})
+}
+
+func (api *Server) get(ctx context.Context, item *inventory.Item, request func(read func(cluster.Client) error) error) (object *unstructured.Unstructured, err error) {
+	err = request(func(clnt cluster.Client) (err error) {
+		object, err = LookUp(ctx, clnt, item)
 		return err
 	})
 	if err != nil {
@@ -236,16 +242,8 @@ func (api *Server) ReadAnyway(read func(cluster.Client) error) error {
 }
 
 // AskAnyway is Ask with ReadAnyway.
-func (api *Server) AskAnyway(ctx context.Context, item *inventory.Item) (s decide.Situation, err error) {
-	err = api.ReadAnyway(func(clnt cluster.Client) error {
-		object, err := LookUp(ctx, clnt, item)
-		s, err = api.situationOf(object, err)
-		return err
-	})
-	if err != nil {
-		err = fmt.Errorf("reading %s: %w", types.IDOf(item), err)
-	}
-	return s, err
+func (api *Server) AskAnyway(ctx context.Context, item *inventory.Item) (decide.Situation, error) {
+	return api.situationOf(api.get(ctx, item, api.ReadAnyway))
 }
 
 // LookUp reads an object in its recorded version.
@@ -257,22 +255,22 @@ func LookUp(ctx context.Context, clnt client.Client, item *inventory.Item) (*uns
 	case err == nil && object.GetNamespace() != item.Namespace:
 		// The client has left out the namespace because the type is cluster-scoped now. This is another object.
 		return nil, ErrOtherScope
-	case err != nil && lacksNamespace(clnt, item, err):
+	case err != nil && isMisplaced(clnt, item, err):
 		return nil, ErrOtherScope
 	default:
 		return object, err
 	}
 }
 
-// lacksNamespace reports whether the client has sent no request because the type is namespaced, and the recorded object
+// isMisplaced reports whether the client has sent no request because the type is namespaced, and the recorded object
 // is not.
-func lacksNamespace(clnt client.Client, item *inventory.Item, err error) bool {
+func isMisplaced(clnt client.Client, item *inventory.Item, err error) bool {
 	var status apierrors.APIStatus
 	if item.Namespace != "" || errors.As(err, &status) || cluster.IsNoMatch(err) {
 		return false
 	}
-	mapping, lookErr := clnt.RESTMapper().RESTMapping(item.GroupVersionKind().GroupKind(), item.Version)
-	return lookErr == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace
+	isNamespaced, _ := apiutil.IsGVKNamespaced(item.GroupVersionKind(), clnt.RESTMapper())
+	return isNamespaced
 }
 
 // ListPage is the number of objects in one page of a list.

@@ -5,7 +5,6 @@ package guard
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -179,8 +178,7 @@ func (bs *Barriers) Reach(item *inventory.Item) {
 // the object will be gone; so do all barriers if another process works for the owner now. It returns the error of the
 // pass, joined with its own.
 func (bs *Barriers) LiftUnreached(ctx context.Context, reason error) error {
-	var fenced *inventory.FencedError
-	if errors.As(reason, &fenced) {
+	if execute.Is[*inventory.FencedError](reason) {
 		return reason
 	}
 	for _, item := range bs.Items {
@@ -305,20 +303,6 @@ func (bs *Barriers) raise(ctx context.Context, b *Barrier) error {
 	return nil
 }
 
-// barrierObject reads one of the objects of a barrier; nil if it does not exist.
-func (bs *Barriers) barrierObject(ctx context.Context, kind schema.GroupVersionKind, name string) (*metav1.PartialObjectMetadata, error) {
-	live := &metav1.PartialObjectMetadata{}
-	live.SetGroupVersionKind(kind)
-	err := bs.Server.Read(func() error { return bs.Server.Client.Get(ctx, client.ObjectKey{Name: name}, live) })
-	if execute.IsGone(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading %s %s: %w", kind.Kind, name, err)
-	}
-	return live, nil
-}
-
 // Lift removes the recorded barrier. It makes no request if none is recorded.
 func (bs *Barriers) Lift(ctx context.Context, item *inventory.Item) error {
 	if item.Barrier == "" {
@@ -337,13 +321,19 @@ func (bs *Barriers) Lift(ctx context.Context, item *inventory.Item) error {
 
 func (bs *Barriers) liftOne(ctx context.Context, kind schema.GroupVersionKind, name string) (err error) {
 	for range execute.MaxAttempts {
-		live, readErr := bs.barrierObject(ctx, kind, name)
-		if readErr != nil || live == nil || live.GetLabels()[bs.Server.Keys.BarrierLabel] != bs.Server.Label {
-			return readErr
+		live := &metav1.PartialObjectMetadata{}
+		live.SetGroupVersionKind(kind)
+		err = bs.Server.Read(func() error { return bs.Server.Client.Get(ctx, client.ObjectKey{Name: name}, live) })
+		switch {
+		case execute.IsGone(err):
+			return nil
+		case err != nil:
+			return fmt.Errorf("reading %s %s: %w", kind.Kind, name, err)
+		case live.GetLabels()[bs.Server.Keys.BarrierLabel] != bs.Server.Label:
+			return nil
 		}
-		uid, version := live.GetUID(), live.GetResourceVersion()
 		err = bs.Server.Mutate("delete", func() error {
-			return bs.Server.Client.Delete(ctx, live, client.Preconditions{UID: &uid, ResourceVersion: &version})
+			return bs.Server.Client.Delete(ctx, live, client.Preconditions{UID: new(live.GetUID()), ResourceVersion: new(live.GetResourceVersion())})
 		})
 		if !execute.IsOutdated(err) {
 			break

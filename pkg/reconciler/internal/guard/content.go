@@ -190,22 +190,14 @@ func isStandard(kind schema.GroupKind, object metav1.Object) bool {
 	return isToken || slices.Contains(standard[kind], object.GetName())
 }
 
-// HoldNamespace says why a namespace must not be deleted yet; empty if it may be.
+// HoldNamespace says why a namespace must not be deleted yet, and what the user can do about it; empty if it may be.
 func (l *Losses) HoldNamespace(ctx context.Context, item *inventory.Item) (string, error) {
 	found, err := l.contentOf(ctx, item, true)
-	if err != nil {
+	if err != nil || found.String() == "" {
 		return "", err
 	}
-	return heldText(l.Server.Keys.Prefix, found), nil
-}
-
-// heldText says why a namespace must not be deleted yet, and what the user can do about it.
-func heldText(prefix string, found content) string {
-	if found.String() == "" {
-		return ""
-	}
 	return fmt.Sprintf("kept while there are objects in it that are not dependents: %s; to orphan it instead of deleting it, set its annotation %s to orphan",
-		found, prefix+types.AnnotationKeySuffixDeletePolicy)
+		found, l.Server.Keys.Prefix+types.AnnotationKeySuffixDeletePolicy), nil
 }
 
 // IsMarkedOrphan reports whether the namespace in the cluster has an annotation that orphans it.
@@ -245,16 +237,13 @@ func (l *Losses) resolve(ctx context.Context, demands []Demand) ([]*meta.RESTMap
 		mapping, err := l.Server.Client.RESTMapper().RESTMapping(schema.GroupKind{Group: pattern.Group, Kind: pattern.Kind}, versions...)
 		switch {
 		case cluster.IsNoMatch(err):
-			mapping, err := l.Server.ServedNow(ctx, schema.GroupKind{Group: pattern.Group, Kind: pattern.Kind})
-			if err != nil {
+			if mapping, err = l.Server.ServedNow(ctx, schema.GroupKind{Group: pattern.Group, Kind: pattern.Kind}); err != nil {
 				return nil, err
-			}
-			if mapping != nil {
-				found[mapping.GroupVersionKind.GroupKind()] = mapping
 			}
 		case err != nil:
 			return nil, fmt.Errorf("finding type %s.%s: %w", pattern.Kind, pattern.Group, err)
-		default:
+		}
+		if mapping != nil {
 			found[mapping.GroupVersionKind.GroupKind()] = mapping
 		}
 	}
@@ -263,14 +252,9 @@ func (l *Losses) resolve(ctx context.Context, demands []Demand) ([]*meta.RESTMap
 			return nil, err
 		}
 	}
-	mappings := make([]*meta.RESTMapping, 0, len(found))
-	for _, mapping := range found {
-		mappings = append(mappings, mapping)
-	}
-	slices.SortFunc(mappings, func(a, b *meta.RESTMapping) int {
+	return slices.SortedFunc(maps.Values(found), func(a, b *meta.RESTMapping) int {
 		return cmp.Compare(a.GroupVersionKind.String(), b.GroupVersionKind.String())
-	})
-	return mappings, nil
+	}), nil
 }
 
 // discover adds all listable types that match one of the patterns. An aggregated API that does not answer hides its
@@ -280,7 +264,7 @@ func (l *Losses) discover(ctx context.Context, demands []Demand, found map[schem
 		return slices.ContainsFunc(demands, func(d Demand) bool { return prepare.Matches(d.TypeVersionInfo, gvk) })
 	})
 	if err == nil {
-		err = decideUnanswered(demands, silent, func(definition *inventory.Item) (bool, error) { return l.hasAnswered(ctx, definition) })
+		err = l.unanswered(ctx, demands, silent)
 	}
 	if err != nil {
 		return err
@@ -291,9 +275,9 @@ func (l *Losses) discover(ctx context.Context, demands []Demand, found map[schem
 	return nil
 }
 
-// decideUnanswered returns an *UnknownTypeError if an API that does not answer may have objects of a demanded type. An
-// API that has never answered since a dependent defined it has none.
-func decideUnanswered(demands []Demand, silent map[schema.GroupVersion]error, hasAnswered func(*inventory.Item) (bool, error)) error {
+// unanswered returns an *UnknownTypeError if an API that does not answer may have objects of a demanded type. An API that
+// has never answered since a dependent defined it has none.
+func (l *Losses) unanswered(ctx context.Context, demands []Demand, silent map[schema.GroupVersion]error) error {
 	versions := slices.SortedFunc(maps.Keys(silent), func(a, b schema.GroupVersion) int { return cmp.Compare(a.String(), b.String()) })
 	for _, version := range versions {
 		for _, d := range demands {
@@ -301,7 +285,7 @@ func decideUnanswered(demands []Demand, silent map[schema.GroupVersion]error, ha
 				continue
 			}
 			if d.definition != nil {
-				if answered, err := hasAnswered(d.definition); err != nil {
+				if answered, err := l.hasAnswered(ctx, d.definition); err != nil {
 					return err
 				} else if !answered {
 					continue

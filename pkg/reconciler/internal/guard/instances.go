@@ -35,7 +35,8 @@ type inquiry struct {
 	losses  *Losses
 	demands []Demand
 	except  string // value of the owner label; its objects and the owner itself do not count; if empty, all objects count
-	// recorded returns the items of the owner by object.
+	// recorded returns the items of the owner by object. It is lazy because it reads all items, which calls for other
+	// objects may be writing.
 	recorded func() map[types.ObjectID]*inventory.Item
 }
 
@@ -97,7 +98,7 @@ func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*inven
 	if !forbidden && (found == nil || q.except == "") {
 		return found, err
 	}
-	who, lookErr := decideLister(q.demands, mapping.GroupVersionKind, func(definition *inventory.Item) (bool, error) { return q.losses.isOurs(ctx, definition) })
+	who, lookErr := q.lister(ctx, mapping.GroupVersionKind)
 	switch {
 	case lookErr != nil:
 		return nil, lookErr
@@ -188,11 +189,9 @@ type Demand struct {
 // instances stay.
 func (l *Losses) Demands(ctx context.Context) ([]Demand, error) {
 	var demands []Demand
-	for _, additional := range l.Configured {
-		demands = append(demands, Demand{TypeVersionInfo: inAnyVersion(additional), configured: true})
-	}
-	for _, additional := range l.Owner.AdditionalManagedTypes {
-		demands = append(demands, Demand{TypeVersionInfo: inAnyVersion(additional)})
+	for i, additional := range slices.Concat(l.Configured, l.Owner.AdditionalManagedTypes) {
+		pattern := inventory.TypeVersionInfo{Group: additional.Group, Version: prepare.Wildcard, Kind: additional.Kind}
+		demands = append(demands, Demand{TypeVersionInfo: pattern, configured: i < len(l.Configured)})
 	}
 	for _, item := range l.Items {
 		if item.Phase == inventory.PhaseCompleted || prepare.IsOrphanedOnDelete(item.DeletePolicy) {
@@ -205,10 +204,6 @@ func (l *Losses) Demands(ctx context.Context) ([]Demand, error) {
 		demands = append(demands, defined...)
 	}
 	return demands, nil
-}
-
-func inAnyVersion(t inventory.TypeInfo) inventory.TypeVersionInfo {
-	return inventory.TypeVersionInfo{Group: t.Group, Version: prepare.Wildcard, Kind: t.Kind}
 }
 
 // DefinedBy returns the types that a dependent defines, according to its name. Recorded types count only if they match
@@ -263,11 +258,11 @@ const (
 	listedByReader               // the client of the reconciler from which Reconciler.As made this one
 )
 
-// decideLister decides who lists the instances of a type. The record is no proof that an owner defines a type; the
-// definition must be ours.
-func decideLister(demands []Demand, gvk schema.GroupVersionKind, isOurs func(*inventory.Item) (bool, error)) (lister, error) {
+// lister decides who lists the instances of a type. The record is no proof that an owner defines a type; the definition
+// must be ours.
+func (q *inquiry) lister(ctx context.Context, gvk schema.GroupVersionKind) (lister, error) {
 	who := listedByNobody
-	for _, d := range demands {
+	for _, d := range q.demands {
 		switch {
 		case !prepare.Matches(d.TypeVersionInfo, gvk):
 		case d.configured:
@@ -275,7 +270,7 @@ func decideLister(demands []Demand, gvk schema.GroupVersionKind, isOurs func(*in
 		case d.definition == nil:
 			who = listedByClient
 		default:
-			if ours, err := isOurs(d.definition); ours || err != nil {
+			if ours, err := q.losses.isOurs(ctx, d.definition); ours || err != nil {
 				return listedByReader, err
 			}
 		}
@@ -341,16 +336,16 @@ func (l *Losses) Retains(item *inventory.Item) bool {
 	if !isNamespace && len(item.ManagedTypes) == 0 {
 		return false
 	}
-	retains := false
-	l.staying.Range(func(key, _ any) bool {
+	for key := range l.staying.Range {
 		other, _ := key.(*inventory.Item)
 		isInstance := slices.ContainsFunc(item.ManagedTypes, func(defined inventory.TypeVersionInfo) bool {
 			return prepare.Matches(defined, other.GroupVersionKind())
 		})
-		retains = other != item && (isInstance || isNamespace && other.Namespace == item.Name)
-		return !retains
-	})
-	return retains
+		if other != item && (isInstance || isNamespace && other.Namespace == item.Name) {
+			return true
+		}
+	}
+	return false
 }
 
 // isHolder reports whether objects of the kind hold content that is lost when they are recreated, even if they do not

@@ -23,17 +23,13 @@ import (
 // Source returns what the request has for a desired object, with its behaviors.
 func (m *Manifests) Source(t *Object) client.Object { return m.source.Objects[t.Index] }
 
-// Judges returns the judges of those desired objects that have one of their own; nil if there are none.
+// Judges returns the judges of those desired objects that have one of their own.
 func (m *Manifests) Judges(wanted []*Object) map[types.ObjectID]status.Judge {
-	var judges map[types.ObjectID]status.Judge
+	judges := map[types.ObjectID]status.Judge{}
 	for _, t := range wanted {
-		if !t.Judged {
-			continue
+		if t.Judged {
+			judges[t.Key] = m.judge(t)
 		}
-		if judges == nil {
-			judges = map[types.ObjectID]status.Judge{}
-		}
-		judges[t.Key] = m.judge(t)
 	}
 	return judges
 }
@@ -124,7 +120,10 @@ func (m *Manifests) suspend(t *Object, completed bool) (*Object, error) {
 	judge := suspending.SuspensionJudge()
 	form.Suspended, form.Vanishing, form.Unchanged, form.Incomplete = true, suspending.IsDeleted(), unchanged, isLate && !completed
 	if isLate || !unchanged {
-		form.Digest, form.Former = DigestSuspended+form.Digest, suspended(form.Former)
+		form.Digest = DigestSuspended + form.Digest
+		for i, digest := range form.Former {
+			form.Former[i] = DigestSuspended + digest
+		}
 	}
 	form.Judged, form.ReadsContent = judge != nil, form.ReadsContent || judge != nil
 	// Without a judge that says otherwise, such an object is deleted once its form is applied.
@@ -162,25 +161,19 @@ func (m *Manifests) change(t *Object, what string, behavior func(manifest *unstr
 		return nil, err
 	}
 	completed.Traits, completed.Instance = t.Traits, t.Instance
-	if m.completed == nil {
-		m.completed = map[int]*unstructured.Unstructured{}
-	}
 	m.completed[t.Index] = manifest
 	return completed, nil
 }
 
 // Read returns the objects that desired objects read, and that are not desired themselves.
 func (m *Manifests) Read(wanted []*Object) map[types.ObjectID]bool {
-	var read map[types.ObjectID]bool
+	read := map[types.ObjectID]bool{}
 	for _, t := range wanted {
 		if !t.Reading {
 			continue
 		}
 		reading, _ := behaviors.Of[behaviors.Reading](m.Source(t))
 		for _, r := range reading.Reads() {
-			if read == nil {
-				read = map[types.ObjectID]bool{}
-			}
 			read[types.ObjectID{GroupKind: r.GroupKind(), Namespace: r.Namespace, Name: r.Name}] = true
 		}
 	}
@@ -196,17 +189,12 @@ func (m *Manifests) Reset(wanted []*Object) {
 	}
 }
 
-// Uncomplete makes all late manifests those that were announced.
-func (m *Manifests) Uncomplete() { m.completed = nil }
-
 // changedPolicy returns the first annotation of the reconciler that differs between two manifests; empty if there is
 // none.
 func (p Preparer) changedPolicy(announced, completed *unstructured.Unstructured) string {
 	before, after := announced.GetAnnotations(), completed.GetAnnotations()
-	all := maps.Clone(after)
-	if all == nil {
-		all = map[string]string{}
-	}
+	all := map[string]string{}
+	maps.Copy(all, after)
 	maps.Copy(all, before)
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		if strings.HasPrefix(key, p.Keys.Prefix) && before[key] != after[key] {
@@ -236,12 +224,3 @@ func (e *LateError) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause.
 func (e *LateError) Unwrap() error { return e.err }
-
-// suspended returns the digests of suspended forms of manifests with the given ones.
-func suspended(digests []string) []string {
-	var forms []string
-	for _, digest := range digests {
-		forms = append(forms, DigestSuspended+digest)
-	}
-	return forms
-}

@@ -40,21 +40,23 @@ func MatchesGroup(pattern, group string) bool {
 	return pattern == group
 }
 
-// CheckPatterns returns what is wrong with patterns of types: which ones cannot match any type. Each problem begins
-// with the index of the pattern.
-func CheckPatterns(patterns []inventory.TypeInfo) []string {
+// CheckManagedTypes refuses patterns of additional managed types that match no type: they would protect nothing.
+func CheckManagedTypes(patterns []inventory.TypeInfo) error {
 	var problems []string
 	for i, pattern := range patterns {
 		suffix, _ := strings.CutPrefix(pattern.Group, Wildcard+".")
 		if pattern.Group != "" && pattern.Group != Wildcard && len(validation.IsDNS1123Subdomain(suffix)) > 0 {
-			problems = append(problems, fmt.Sprintf(
-				"[%d].group: invalid value %q; must be the name of a group, empty for the core group, *, or *. followed by the end of a name, as in *.example.com", i, pattern.Group))
+			problems = append(problems, fmt.Sprintf("additionalManagedTypes[%d].group: invalid value %q; "+
+				"must be the name of a group, empty for the core group, *, or *. followed by the end of a name, as in *.example.com", i, pattern.Group))
 		}
 		if pattern.Kind != Wildcard && len(validation.IsDNS1035Label(strings.ToLower(pattern.Kind))) > 0 {
-			problems = append(problems, fmt.Sprintf("[%d].kind: invalid value %q; must be the name of a kind, or *", i, pattern.Kind))
+			problems = append(problems, fmt.Sprintf("additionalManagedTypes[%d].kind: invalid value %q; must be the name of a kind, or *", i, pattern.Kind))
 		}
 	}
-	return problems
+	if len(problems) > 0 {
+		return inventory.NewRefusedError(problems...)
+	}
+	return nil
 }
 
 // ManagedTypesOf returns the types that an object defines.
@@ -93,12 +95,8 @@ func NewTypeSet(additional []inventory.TypeInfo, items ...*inventory.Item) TypeS
 
 // Instance reports whether objects of the type are instances of a managed type.
 func (s TypeSet) Instance(gvk schema.GroupVersionKind) bool {
-	for _, pattern := range s.additional {
-		if MatchesKind(pattern, gvk.GroupKind()) {
-			return true
-		}
-	}
-	return len(s.Definitions(gvk)) > 0
+	isAdditional := slices.ContainsFunc(s.additional, func(pattern inventory.TypeInfo) bool { return MatchesKind(pattern, gvk.GroupKind()) })
+	return isAdditional || len(s.Definitions(gvk)) > 0
 }
 
 // Definitions returns the objects that define the type.
@@ -108,11 +106,8 @@ func (s TypeSet) Definitions(gvk schema.GroupVersionKind) []types.ObjectID {
 	}
 	var keys []types.ObjectID
 	for key, patterns := range s.Items {
-		for _, pattern := range patterns {
-			if Matches(pattern, gvk) {
-				keys = append(keys, key)
-				break
-			}
+		if slices.ContainsFunc(patterns, func(pattern inventory.TypeVersionInfo) bool { return Matches(pattern, gvk) }) {
+			keys = append(keys, key)
 		}
 	}
 	if s.found != nil {

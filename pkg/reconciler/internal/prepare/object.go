@@ -189,7 +189,7 @@ func digestsOf(object *unstructured.Unstructured, policy inventory.ReconcilePoli
 		return former, "", err
 	}
 	sum, _, _ := strings.Cut(strings.TrimPrefix(former, DigestRules), "@")
-	if len(source.DigestKey) > 0 && isSecret(object) {
+	if len(source.DigestKey) > 0 && object.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
 		sum = manifest.Keyed(source.DigestKey, sum)[:len(sum)]
 	}
 	now = DigestRules + sum
@@ -200,10 +200,6 @@ func digestsOf(object *unstructured.Unstructured, policy inventory.ReconcilePoli
 		former = ""
 	}
 	return now, former, nil
-}
-
-func isSecret(object *unstructured.Unstructured) bool {
-	return object.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Secret"}
 }
 
 // DigestOf returns the digest of a manifest, without a key.
@@ -253,12 +249,9 @@ func IsContainer(key types.ObjectID) bool {
 
 // DeclaresData reports whether the manifest of a Secret or ConfigMap has content.
 func DeclaresData(object *unstructured.Unstructured) bool {
-	for _, field := range []string{"data", "binaryData"} {
-		if content, _, _ := unstructured.NestedMap(object.Object, field); len(content) > 0 {
-			return true
-		}
-	}
-	return false
+	data, _, _ := unstructured.NestedMap(object.Object, "data")
+	binary, _, _ := unstructured.NestedMap(object.Object, "binaryData")
+	return len(data)+len(binary) > 0
 }
 
 // runsOnce reports whether an object that ends is a hook, or runs once for each state of the owner, so that it has

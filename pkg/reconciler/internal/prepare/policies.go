@@ -50,10 +50,7 @@ func ParseDelete(text string) (inventory.DeletePolicy, error) {
 
 // PruneOf returns the prune policy that an annotation spells; empty if it spells none.
 func PruneOf(text string) inventory.PrunePolicy {
-	policy, err := policyOf[inventory.PrunePolicy](types.AnnotationKeySuffixPrunePolicy)(text)
-	if err != nil {
-		return ""
-	}
+	policy, _ := policyOf[inventory.PrunePolicy](types.AnnotationKeySuffixPrunePolicy)(text)
 	return policy
 }
 

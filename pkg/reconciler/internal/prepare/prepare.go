@@ -208,7 +208,7 @@ const (
 
 func newScopes(p Preparer, objects []*unstructured.Unstructured) *scopes {
 	s := &scopes{
-		mapper: p.Mapper, prefix: p.Keys.Prefix, await: p.AwaitTypes, awaited: map[schema.GroupVersionKind]bool{},
+		mapper: p.Mapper, prefix: p.Keys.Prefix, await: p.AwaitTypes, awaited: map[schema.GroupVersionKind]bool{}, strangers: map[string][]string{},
 		defined: map[schema.GroupKind]scope{}, apiServices: map[schema.GroupVersion]bool{}, known: map[schema.GroupVersionKind]scope{},
 	}
 	for _, u := range objects {
@@ -251,9 +251,6 @@ func (s *scopes) place(u *unstructured.Unstructured, namespace string) (problem 
 		case AwaitsType(s.prefix, u.GetAnnotations(), s.await):
 			s.awaited[u.GroupVersionKind()] = true
 		default:
-			if s.strangers == nil {
-				s.strangers = map[string][]string{}
-			}
 			text := s.unknown(u.GroupVersionKind())
 			s.strangers[text] = append(s.strangers[text], types.IDOf(u).String())
 		}
@@ -342,14 +339,12 @@ type Source struct {
 	RunOnce    bool
 }
 
-// Set has the desired objects of a source. The next call for the same owner uses it again if it has the same source.
-// Usually it does not keep the objects, because they are not needed while nothing changes.
+// Set has the desired objects of a source. The next call for the same owner uses it again if it has the same source. It
+// does not keep the manifests, because they are not needed while nothing changes.
 type Set struct {
 	// Source is what the objects are made from, without the objects of the request.
 	Source  Source
 	Objects []*Object
-	// manifests are the manifests that a plan has prepared, for the call that follows; nil if they are not kept.
-	manifests []*unstructured.Unstructured
 }
 
 // fits reports whether a source would lead to the same desired objects.
@@ -362,9 +357,7 @@ func (s *Set) fits(source Source) bool {
 // Prepare returns the desired objects of a source, and their manifests. It uses the known set again if that fits.
 func (p Preparer) Prepare(source Source, known *Set) (*Set, *Manifests, error) {
 	if known.fits(source) {
-		spent := *known
-		spent.manifests = nil
-		return &spent, p.manifests(source, known.manifests), nil
+		return known, p.manifests(source, make([]*unstructured.Unstructured, len(source.Objects))), nil
 	}
 	objects, awaited, err := p.prepareObjects(source.Objects, source.Namespace)
 	if err != nil {
@@ -390,18 +383,7 @@ type Manifests struct {
 }
 
 func (p Preparer) manifests(source Source, objects []*unstructured.Unstructured) *Manifests {
-	if objects == nil {
-		objects = make([]*unstructured.Unstructured, len(source.Objects))
-	}
-	return &Manifests{preparer: p, source: source, objects: slices.Clone(objects)}
-}
-
-// Keep keeps the manifests in a set, if all of them are prepared.
-func (m *Manifests) Keep(set *Set) {
-	set.manifests = nil
-	if !slices.Contains(m.objects, nil) {
-		set.manifests = m.objects
-	}
+	return &Manifests{preparer: p, source: source, objects: objects, completed: map[int]*unstructured.Unstructured{}}
 }
 
 // Of returns the manifest of a desired object, without the marks of the owner; that of a late object as announced until

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
 	"github.com/component-operator/runtime/internal/manifest"
@@ -28,7 +29,6 @@ type Call struct {
 	Owner    decide.Owner
 	Server   *execute.Server
 	Ledger   *Ledger
-	Needs    *Needs
 	Consent  *Consent
 	Memory   decide.OwnerMemory
 	Report   *decide.Reporter
@@ -49,6 +49,7 @@ type Call struct {
 	Siblings map[string]inventory.Relation
 
 	expected map[types.ObjectID]*inventory.Change // the plan that the call keeps to; empty if there is none
+	needs    map[schema.GroupVersionKind]*need    // what the call has the observer watch
 }
 
 // Paced adds to the situation how long corrections and verifications of the object have to wait, whether it is adopted
@@ -117,45 +118,29 @@ type Ledger struct {
 	Items []*inventory.Item
 	// Wanted are the items of desired objects, by the index of these.
 	Wanted []*inventory.Item
+	// visited, written and changed say, likewise, whether the call has come to the object, has written it, and has
+	// changed it by that.
+	visited, written, changed []bool
 	// DecisionsUnsaved means that the saved inventory does not say yet that some items are going to be orphaned, or
 	// that their deletion is approved.
 	DecisionsUnsaved bool
 
-	store Saver
+	store inventory.Store
 	clock clock.PassiveClock
 	gone  map[*inventory.Item]bool
 	saved time.Time
-
-	named func() map[name][]*inventory.Item // wanted items by their names, whatever their groups are
-}
-
-// Saver persists an inventory; see the Store of an owner.
-type Saver interface {
-	Save(ctx context.Context, inventory []*inventory.Item) error
 }
 
 // NewLedger returns a ledger of items, none of which is wanted.
-func NewLedger(items []*inventory.Item, store Saver, clock clock.PassiveClock) *Ledger {
-	l := &Ledger{Items: items, store: store, clock: clock, gone: map[*inventory.Item]bool{}, saved: clock.Now()}
-	l.named = sync.OnceValue(func() map[name][]*inventory.Item {
-		named := make(map[name][]*inventory.Item, len(l.Wanted))
-		for _, item := range l.Wanted {
-			named[nameOfItem(item)] = append(named[nameOfItem(item)], item)
-		}
-		return named
-	})
-	return l
+func NewLedger(items []*inventory.Item, store inventory.Store, clock clock.PassiveClock) *Ledger {
+	return &Ledger{Items: items, store: store, clock: clock, gone: map[*inventory.Item]bool{}, saved: clock.Now()}
 }
-
-// name is what objects have in common that an API server may serve in several groups.
-type name struct{ kind, namespace, name string }
-
-func nameOfItem(item *inventory.Item) name { return name{item.Kind, item.Namespace, item.Name} }
 
 // Want sets the items of some of the desired objects of the request, in the order of these; count is the number of all.
 func (l *Ledger) Want(count int, wanted []*prepare.Object, items []*inventory.Item) {
 	if l.Wanted == nil {
 		l.Wanted = make([]*inventory.Item, count)
+		l.visited, l.written, l.changed = make([]bool, count), make([]bool, count), make([]bool, count)
 	}
 	for i, t := range wanted {
 		l.Wanted[t.Index] = items[i]
@@ -170,13 +155,7 @@ func (l *Ledger) Drop(item *inventory.Item) { l.gone[item] = true }
 
 // Redundant returns the items of redundant objects.
 func (l *Ledger) Redundant() []*inventory.Item {
-	var redundant []*inventory.Item
-	for _, item := range l.Items {
-		if decide.IsRedundant(item) {
-			redundant = append(redundant, item)
-		}
-	}
-	return redundant
+	return slices.DeleteFunc(slices.Clone(l.Items), func(item *inventory.Item) bool { return !decide.IsRedundant(item) })
 }
 
 // Save persists the current inventory.
@@ -199,23 +178,16 @@ func (l *Ledger) Checkpoint(ctx context.Context) error {
 // Snapshot returns copies of the items that are still recorded.
 func (l *Ledger) Snapshot() []*inventory.Item {
 	items := l.Remaining()
-	copies := make([]inventory.Item, len(items))
 	for i, item := range items {
-		copies[i] = *item
-		items[i] = &copies[i]
+		items[i] = new(*item)
 	}
 	return items
 }
 
 // Remaining returns the items that are still recorded.
 func (l *Ledger) Remaining() []*inventory.Item {
-	items := make([]*inventory.Item, 0, len(l.Items))
-	for _, item := range l.Items {
-		if !l.gone[item] {
-			items = append(items, item)
-		}
-	}
-	return items
+	items := append([]*inventory.Item{}, l.Items...) // never nil
+	return slices.DeleteFunc(items, func(item *inventory.Item) bool { return l.gone[item] })
 }
 
 // Failures collects the errors of concurrent work. The zero value has none. It is safe for concurrent use.

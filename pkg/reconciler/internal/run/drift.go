@@ -237,8 +237,11 @@ func CheckStale(plan, now *inventory.Plan) error {
 			stale = append(stale, fmt.Sprintf("%s: %s", change.Object, text))
 		}
 	}
-	for _, object := range lacking(plan.Changes, now.Changes) {
-		stale = append(stale, object+": "+inventory.ReasonNotInManifests)
+	found := index(now)
+	for _, change := range plan.Changes {
+		if change.Digest != "" && found[types.IDOf(change.Object)] == nil {
+			stale = append(stale, change.Object.String()+": "+inventory.ReasonNotInManifests)
+		}
 	}
 	if len(stale) > 0 {
 		slices.Sort(stale)
@@ -278,19 +281,4 @@ func staleness(then, now *inventory.Change) string {
 	default:
 		return ""
 	}
-}
-
-// lacking returns the wanted objects of the first plan that are unknown to the second.
-func lacking(then, now []inventory.Change) []string {
-	known := make(map[types.ObjectID]bool, len(now))
-	for _, change := range now {
-		known[types.IDOf(change.Object)] = true
-	}
-	var objects []string
-	for _, change := range then {
-		if change.Digest != "" && !known[types.IDOf(change.Object)] {
-			objects = append(objects, change.Object.String())
-		}
-	}
-	return objects
 }

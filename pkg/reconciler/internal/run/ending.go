@@ -199,7 +199,7 @@ func (l *live) unended(item *inventory.Item, _ decide.Deletion, message string, 
 	return outcome{item: item, message: message}, nil
 }
 
-func (l *live) hold(_ context.Context, concerned []Candidate, held *inventory.HeldDeletions) (awaited bool, err error) {
+func (l *live) hold(_ context.Context, concerned []*Candidate, held *inventory.HeldDeletions) (awaited bool, err error) {
 	l.call.Report.Holds(held)
 	l.call.Report.StopsAt(concerned[0].Item.DeleteOrder, len(concerned))
 	return true, nil

@@ -9,10 +9,10 @@ import (
 	"fmt"
 
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -30,15 +30,34 @@ type live struct {
 	call *Call
 
 	recordAdoptions bool
-	written         []bool // by the index of the desired object; whether this call has written it
-	changed         []bool // likewise; whether that has changed it
 }
 
+// openInstances looks for objects without a namespace whose type turns out to be namespaced, because it was not served
+// when they were prepared, or because its definition is going to change the scope. They must be prepared again.
 func (l *live) openInstances(ctx context.Context, members []*prepare.Object) (placed bool, err error) {
-	if len(l.unplaced(ctx, members)) > 0 {
+	placed = true
+	for _, t := range members {
+		if t.Key.Namespace != "" || !l.namespaced(t) {
+			continue
+		}
+		// The client's knowledge may be outdated. If the server does not answer, the write will fail, too.
+		if err := cluster.RenewTypes(ctx, l.call.Server.Client.RESTMapper(), t.Key.Group); err != nil || !l.namespaced(t) {
+			continue
+		}
+		placed = false
+		l.call.Report.Awaits(l.call.Ledger.Of(t), "its type is namespaced in the cluster, and was not known to be")
+		l.call.Retry(l.call.Ledger.Of(t))
+	}
+	if !placed {
 		return false, nil
 	}
-	return true, l.call.Needs.Watch(ctx, members, prepare.Instances)
+	return true, l.call.Watch(ctx, members, prepare.Instances)
+}
+
+// namespaced reports whether the client considers the type of an object namespaced.
+func (l *live) namespaced(t *prepare.Object) bool {
+	isNamespaced, _ := apiutil.IsGVKNamespaced(t.GVK(), l.call.Server.Client.RESTMapper())
+	return isNamespaced
 }
 
 func (l *live) endTier([]*prepare.Object) {}
@@ -75,7 +94,7 @@ func (l *live) unsettled(t *prepare.Object, message string, err error) (outcome,
 		return outcome{item: item, message: message, unwritten: true}, nil
 	}
 	if reason, ok := execute.Awaitable(err); ok {
-		health := decide.Health{Doomed: execute.IsDoomed(err)}
+		health := inventory.Notice{Doomed: execute.IsDoomed(err)}
 		if t.AwaitsType && cluster.IsNoMatch(err) {
 			reason = fmt.Sprintf("its type %s %s is not served", t.GVK().GroupVersion(), t.Key.Kind)
 			health.Reason = inventory.NoticeReasonBlocked
@@ -135,8 +154,8 @@ func (l *live) judged(t *prepare.Object, s decide.Situation) outcome {
 }
 
 // healthOf returns what is known about the health of a dependent.
-func healthOf(t *prepare.Object, s decide.Situation) decide.Health {
-	return decide.Health{Reason: s.Seen.Reason, Grade: s.Seen.Grade, Grace: t.Grace}
+func healthOf(t *prepare.Object, s decide.Situation) inventory.Notice {
+	return inventory.Notice{Reason: s.Seen.Reason, Grade: s.Seen.Grade, Grace: t.Grace}
 }
 
 // timed applies the timeout of a desired object to the outcome for a dependent that is not ready. A dependent that was
@@ -196,7 +215,7 @@ func (l *live) awaitEnd(ctx context.Context, t *prepare.Object, s decide.Situati
 			return outcome{}, err
 		}
 	}
-	return outcome{item: item, message: d.Message, keepsBarrier: true, unwritten: true, health: decide.Health{Recreating: true}}, retryDeletion(ctx, l.call, item, s)
+	return outcome{item: item, message: d.Message, keepsBarrier: true, unwritten: true, health: inventory.Notice{Recreating: true}}, retryDeletion(ctx, l.call, item, s)
 }
 
 // completed records that the object is gone because it has served its purpose, or has failed.
@@ -217,37 +236,6 @@ func (l *live) dismissed(item *inventory.Item) outcome {
 	const message = "failed, and was deleted"
 	l.call.Report.Fails(item, message)
 	return outcome{item: item, message: message}
-}
-
-// unrecordedAdoption reports whether a decision adopts an object and the adoption must be recorded first. Afterwards,
-// nothing would show whether the object existed before.
-func (l *live) unrecordedAdoption(item *inventory.Item, d decide.Decision) bool {
-	return l.recordAdoptions && d.Verb == inventory.VerbAdopted && !item.Adopted
-}
-
-// unplaced returns the objects without a namespace whose type turns out to be namespaced, because it was not served
-// when they were prepared, or because its definition is going to change the scope. They must be prepared again.
-func (l *live) unplaced(ctx context.Context, members []*prepare.Object) []*prepare.Object {
-	var unplaced []*prepare.Object
-	for _, t := range members {
-		if t.Key.Namespace != "" || !l.namespaced(t) {
-			continue
-		}
-		// The client's knowledge may be outdated. If the server does not answer, the write will fail, too.
-		if err := cluster.RenewTypes(ctx, l.call.Server.Client.RESTMapper(), t.Key.Group); err != nil || !l.namespaced(t) {
-			continue
-		}
-		unplaced = append(unplaced, t)
-		l.call.Report.Awaits(l.call.Ledger.Of(t), "its type is namespaced in the cluster, and was not known to be")
-		l.call.Retry(l.call.Ledger.Of(t))
-	}
-	return unplaced
-}
-
-// namespaced reports whether the client considers the type of an object namespaced.
-func (l *live) namespaced(t *prepare.Object) bool {
-	mapping, err := l.call.Server.Client.RESTMapper().RESTMapping(t.Key.GroupKind, t.GVK().Version)
-	return err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace
 }
 
 func isClaim(key types.ObjectID) bool { return key.Group == "" && key.Kind == "PersistentVolumeClaim" }
@@ -324,7 +312,8 @@ func (l *live) recreate(ctx context.Context, t *prepare.Object, s decide.Situati
 	}
 	if s.Exists {
 		item.Status = status.TerminatingStatus
-		return outcome{item: item, message: "being deleted, to be recreated: " + s.Seen.Message, keepsBarrier: true, unwritten: true, health: decide.Health{Recreating: true}}, false, nil
+		message := "being deleted, to be recreated: " + s.Seen.Message
+		return outcome{item: item, message: message, keepsBarrier: true, unwritten: true, health: inventory.Notice{Recreating: true}}, false, nil
 	}
 	create := l.create
 	if gone {

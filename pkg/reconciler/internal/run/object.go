@@ -40,7 +40,7 @@ type execution interface {
 	dismissed(item *inventory.Item) outcome
 
 	// hold handles redundant objects that are deleted only with approval, and reports whether that has to be awaited.
-	hold(ctx context.Context, concerned []Candidate, held *inventory.HeldDeletions) (awaited bool, err error)
+	hold(ctx context.Context, concerned []*Candidate, held *inventory.HeldDeletions) (awaited bool, err error)
 	// lookForEnd looks at an object that should be gone.
 	lookForEnd(ctx context.Context, item *inventory.Item) (decide.Situation, error)
 	// end executes a decision about an object that should be gone.
@@ -81,7 +81,7 @@ func (w *Waves) applySeen(ctx context.Context, t *prepare.Object, s decide.Situa
 	item := w.call.Ledger.Of(t)
 	var fight decide.Contention
 	for attempt := 0; err == nil && attempt < execute.MaxAttempts; attempt++ {
-		if !w.written[t.Index] {
+		if !w.call.Ledger.written[t.Index] {
 			if s, err = w.call.asExpected(ctx, item, s); err != nil {
 				break
 			}
@@ -118,75 +118,72 @@ func (w *Waves) applySeen(ctx context.Context, t *prepare.Object, s decide.Situa
 
 // deleteOne looks at a dependent that should be gone, decides, and executes the decision. The outcome is ready when the
 // server says that the object does not exist.
-func (r *Remover) deleteOne(ctx context.Context, item *inventory.Item, d decide.Deletion) (outcome, error) {
+func (w *Waves) deleteOne(ctx context.Context, item *inventory.Item, d decide.Deletion) (outcome, error) {
 	var fight decide.Contention
-	r.call.Barriers.Reach(item)
-	s, err := r.execution.lookForEnd(ctx, item)
+	w.call.Barriers.Reach(item)
+	s, err := w.execution.lookForEnd(ctx, item)
 	for attempt := 0; err == nil && attempt < execute.MaxAttempts; attempt++ {
 		if decide.IsRedundant(item) && s.Exists {
-			if s, err = r.call.asExpected(ctx, item, s); err != nil {
+			if s, err = w.call.asExpected(ctx, item, s); err != nil {
 				break
 			}
-			if s.WantedAs, err = r.call.wantedAs(ctx, item, s); err != nil {
+			if s.WantedAs, err = w.call.wantedAs(ctx, item, s); err != nil {
 				break
 			}
 		}
-		d.Prune = r.call.Prune(item, s.Seen)
-		action, message := r.call.Owner.Ending(item, s, d)
+		d.Prune = w.call.Prune(item, s.Seen)
+		action, message := w.call.Owner.Ending(item, s, d)
 		var o outcome
-		if o, err = r.execution.end(ctx, item, s, d, action, message); err == nil {
+		if o, err = w.execution.end(ctx, item, s, d, action, message); err == nil {
 			if !o.ready {
-				r.call.LookAgain(item)
+				w.call.LookAgain(item)
 			}
 			return o, nil
 		}
 		if execute.IsOutdated(err) || execute.IsTypeless(err) {
 			answer, before := err, s
-			s, err = r.call.Server.AskServed(ctx, item)
+			s, err = w.call.Server.AskServed(ctx, item)
 			fight.Met(answer, before, s)
 		}
 	}
-	return r.execution.unended(item, d, fight.Message(), err)
+	return w.execution.unended(item, d, fight.Message(), err)
 }
 
 // apply executes a decision. The decision must be repeated (again) if it needs the answer of the server.
 func (l *live) apply(ctx context.Context, t *prepare.Object, s decide.Situation, d decide.Decision) (o outcome, again bool, err error) {
 	item := l.call.Ledger.Of(t)
-	if l.unrecordedAdoption(item, d) {
+	if l.recordAdoptions && d.Verb == inventory.VerbAdopted && !item.Adopted {
+		// Afterwards, nothing would show whether the object existed before.
 		return outcome{item: item, adopting: &s}, false, nil
 	}
 	switch d.Action {
 	case decide.Keep:
 		o, err = l.kept(ctx, t, s)
-		return o, false, err
 	case decide.Ask:
-		return o, true, nil
+		again = true
 	case decide.Await:
 		o, err = l.awaitEnd(ctx, t, s, d)
-		return o, false, err
 	case decide.Refuse:
 		item.Holder = ""
-		return o, false, &inventory.RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.Key, d.Message)}, Foreign: s.Seen.Record == ""}
+		err = &inventory.RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.Key, d.Message)}, Foreign: s.Seen.Record == ""}
 	case decide.Report, decide.Cede:
-		return l.reported(t, s, d), false, nil
+		o = l.reported(t, s, d)
 	case decide.Complete, decide.Dismiss:
-		return l.completed(t, d), false, nil
+		o = l.completed(t, d)
 	case decide.Compare:
 		o, err = l.compare(ctx, t, s)
-		return o, false, err
 	case decide.Create:
 		o, err = l.create(ctx, t, s, d)
-		return o, false, err
 	case decide.Write, decide.Verify:
-		return l.overwrite(ctx, t, s, d)
+		o, again, err = l.overwrite(ctx, t, s, d)
 	case decide.Mark:
 		o, err = l.mark(ctx, t, s, d)
-		return o, false, err
 	case decide.Recreate:
-		return l.recreate(ctx, t, s, d)
+		o, again, err = l.recreate(ctx, t, s, d)
 	default:
-		return o, false, fmt.Errorf("applying %s: unknown action %d", t.Key, d.Action)
+		err = fmt.Errorf("applying %s: unknown action %d", t.Key, d.Action)
 	}
+	return o, again, err
 }
 
 // overwrite applies the manifest to the observed object. If the result is rejected, it replaces the object, or
@@ -196,12 +193,12 @@ func (l *live) overwrite(ctx context.Context, t *prepare.Object, s decide.Situat
 	if !execute.IsInvalid(err) {
 		return o, false, err
 	}
-	remedy, object, err := l.call.Executor.Remedy(ctx, t, l.call.Ledger.Of(t), s, err)
+	object, err := l.call.Executor.Remedy(ctx, t, l.call.Ledger.Of(t), s, err)
 	switch {
 	case err != nil:
 		return o, false, err
-	case remedy == execute.Replaced:
-		s.Seen, l.changed[t.Index] = l.call.Server.Reader.Read(object), true
+	case object != nil:
+		s.Seen, l.call.Ledger.changed[t.Index] = l.call.Server.Reader.Read(object), true
 		o, err = l.write(ctx, t, s, d)
 		return o, false, err
 	case s.Relation == inventory.RelationOlder:
@@ -221,8 +218,8 @@ func (l *live) write(ctx context.Context, t *prepare.Object, s decide.Situation,
 	if err != nil {
 		return outcome{}, err
 	}
-	l.written[t.Index] = true
-	l.changed[t.Index] = l.changed[t.Index] || !s.Exists || object.GetResourceVersion() != s.Seen.ResourceVersion
+	l.call.Ledger.written[t.Index] = true
+	l.call.Ledger.changed[t.Index] = l.call.Ledger.changed[t.Index] || !s.Exists || object.GetResourceVersion() != s.Seen.ResourceVersion
 	changed := d.Action != decide.Verify || object.GetResourceVersion() != s.Seen.ResourceVersion
 	isCorrection := d.Verb.IsCorrection()
 	cleaned, surplus, err := l.call.Executor.RemoveSurplus(ctx, t, l.call.Ledger.Of(t), object, changed && !isCorrection)
@@ -233,7 +230,7 @@ func (l *live) write(ctx context.Context, t *prepare.Object, s decide.Situation,
 	}
 	d.Message = l.corrected(t, d, before, object, surplus)
 	if cleaned != nil {
-		object, changed, l.changed[t.Index] = cleaned, true, true
+		object, changed, l.call.Ledger.changed[t.Index] = cleaned, true, true
 	}
 	o := l.wrote(t, object, d, changed)
 	if interrupted {
@@ -275,10 +272,14 @@ func (l *live) wrote(t *prepare.Object, object *unstructured.Unstructured, d dec
 		if d.Verb.IsCorrection() || d.Verb == inventory.VerbAdopted && item.UID != "" {
 			l.call.Memory.Of(t.Key).Corrections.Happened(now)
 		}
-		if l.changed[t.Index] || !d.MayChangeNothing(t) {
+		if l.call.Ledger.changed[t.Index] || !d.MayChangeNothing(t) {
 			l.call.Report.Acted(d.Verb, t.ApplyOrder, item, d.Message)
 		}
-		noteManifest(l.call.Report, t, item, d.Verb)
+		if !d.Verb.IsCorrection() { // which writes nothing new
+			for _, note := range t.Notes {
+				l.call.Report.Notes(item, note)
+			}
+		}
 		item.Phase = inventory.PhaseUpdating
 		if d.Action == decide.Create {
 			item.Phase = inventory.PhaseCreating
@@ -291,16 +292,6 @@ func (l *live) wrote(t *prepare.Object, object *unstructured.Unstructured, d dec
 	item.DeletePolicy, item.PrunePolicy = l.call.Owner.DeletePolicy(item, t.Delete), t.Prune
 	s := decide.Situation{Owner: l.call.Owner.Label, Exists: true, Seen: seen}
 	return l.settled(t, s)
-}
-
-// noteManifest reports what is strange about a manifest that was written. A correction writes nothing new.
-func noteManifest(to *decide.Reporter, t *prepare.Object, item *inventory.Item, verb inventory.Verb) {
-	if verb.IsCorrection() {
-		return
-	}
-	for _, note := range t.Notes {
-		to.Notes(item, note)
-	}
 }
 
 // create creates a desired object, if the owner confirms that it is still wanted.

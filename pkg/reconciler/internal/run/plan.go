@@ -20,31 +20,20 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// PlanOptions are the options of a plan.
-type PlanOptions struct {
-	// Ask reads objects that may exist without our label.
-	Ask bool
-	// Compare makes a dry run of each object that is not known to be up to date.
-	Compare bool
-	// LeftAlone, with Compare, also compares dependents whose drift is not corrected because of their drift policies.
-	LeftAlone bool
-	// Suspend plans nothing but the suspended forms among the desired objects.
-	Suspend bool
-	// CreatesNamespaces means that Apply would create missing namespaces.
-	CreatesNamespaces bool
-}
-
 // Plan returns what applying the sorted desired objects of a call would do: it walks through the waves, records the
-// decisions, and assumes that all that is applied becomes ready. Recorded is the inventory before the call. The server
-// of the call must make dry runs only, and its ledger must not be saved.
-func Plan(ctx context.Context, call *Call, wanted []*prepare.Object, recorded []*inventory.Item, options PlanOptions) (inventory.Plan, error) {
+// decisions, and assumes that all that is applied becomes ready. Recorded is the inventory before the call. With suspend,
+// it plans nothing but the suspended forms. The server of the call must make dry runs only, and its ledger must not be
+// saved.
+func Plan(
+	ctx context.Context, call *Call, wanted []*prepare.Object, recorded []*inventory.Item, suspend bool, options inventory.PlanOptions,
+) (inventory.Plan, error) {
 	p, err := newPlanned(call, wanted, recorded, options)
 	if err != nil {
 		return inventory.Plan{}, err
 	}
-	w := newWaves(call, p)
-	p.remover, w.steps = w.remover, nil
-	if options.Suspend {
+	w := newWaves(call, p, Options{Why: inventory.ReasonNotInManifests})
+	p.waves, w.steps = w, nil
+	if suspend {
 		if _, err = w.Suspend(ctx, wanted); err == nil {
 			p.endTier(wanted)
 		}
@@ -54,15 +43,16 @@ func Plan(ctx context.Context, call *Call, wanted []*prepare.Object, recorded []
 	if err != nil {
 		return inventory.Plan{}, fmt.Errorf("planning: %w", err)
 	}
-	return p.plan(wanted, options.Suspend), nil
+	return p.plan(wanted, suspend), nil
 }
 
-func newPlanned(call *Call, wanted []*prepare.Object, recorded []*inventory.Item, options PlanOptions) (*planned, error) {
+func newPlanned(call *Call, wanted []*prepare.Object, recorded []*inventory.Item, options inventory.PlanOptions) (*planned, error) {
 	p := &planned{
 		call: call, preview: execute.NewPreview(call.Executor, wanted, call.Ledger.Of), recorded: decide.Index(recorded), entries: map[types.ObjectID]*entry{},
 		served: map[schema.GroupVersionKind]bool{}, types: prepare.TypeSet{Items: map[types.ObjectID][]inventory.TypeVersionInfo{}},
 	}
-	p.preview.CreatesNamespaces = options.CreatesNamespaces
+	// The plan has to see that a namespace is missing.
+	p.preview.CreatesNamespaces, call.Executor.CreateNamespaces = call.Executor.CreateNamespaces, false
 	switch {
 	case options.Compare:
 		p.depth, p.preview.LeftAlone = depthCompared, options.LeftAlone
@@ -116,7 +106,7 @@ func (p *planned) plan(wanted []*prepare.Object, suspend bool) inventory.Plan {
 // change returns the parts of a change that do not depend on the object in the cluster.
 func (p *planned) change(t *prepare.Object) (inventory.Change, error) {
 	item := p.call.Ledger.Of(t)
-	change := inventory.Change{Object: inventory.ObjectInfo{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}, Wave: t.ApplyOrder, Notes: slices.Clone(t.Notes)}
+	change := inventory.Change{Object: item.Info(), Wave: t.ApplyOrder, Notes: slices.Clone(t.Notes)}
 	content := t.Digest
 	if content == prepare.DigestLate || content == prepare.DigestOnce && item.Phase == inventory.PhaseScheduledForApplication {
 		// All objects that are applied once have the same digest, and so have all late objects; but this one still has
@@ -246,8 +236,7 @@ func (p *planned) noted(changes []inventory.Change) []inventory.Change {
 		notes[types.IDOf(notice.Object)] = append(notes[types.IDOf(notice.Object)], notice.Message)
 	}
 	for i := range changes {
-		object := &changes[i].Object
-		messages := slices.Concat(changes[i].Notes, notes[types.IDOf(&inventory.Item{TypeVersionInfo: object.TypeVersionInfo, NameInfo: object.NameInfo})])
+		messages := slices.Concat(changes[i].Notes, notes[types.IDOf(changes[i].Object)])
 		slices.Sort(messages)
 		changes[i].Notes = slices.Compact(messages)
 	}

@@ -38,7 +38,7 @@ const (
 type planned struct {
 	call *Call
 
-	remover  *Remover
+	waves    *Waves
 	preview  *execute.Preview
 	depth    depth
 	recorded map[types.ObjectID]*inventory.Item // before this call
@@ -163,12 +163,12 @@ func (p *planned) unsettled(t *prepare.Object, message string, err error) (outco
 }
 
 // hold records that redundant objects stay until their deletion is approved.
-func (p *planned) hold(ctx context.Context, concerned []Candidate, held *inventory.HeldDeletions) (awaited bool, err error) {
+func (p *planned) hold(ctx context.Context, concerned []*Candidate, held *inventory.HeldDeletions) (awaited bool, err error) {
 	p.held = held
 	for _, candidate := range concerned {
 		e := p.entries[types.IDOf(candidate.Item)]
 		e.held = true
-		if _, err := p.remover.deleteOne(ctx, candidate.Item, decide.Deletion{Verb: inventory.VerbDeleted, Why: p.remover.why}); err != nil {
+		if _, err := p.waves.deleteOne(ctx, candidate.Item, decide.Deletion{Verb: inventory.VerbDeleted, Why: p.waves.Why}); err != nil {
 			return false, err
 		}
 		e.Verb, e.Stays = "", true
@@ -345,8 +345,10 @@ func isOwnerUnknown(s decide.Situation) bool { return !s.Proven && s.Seen.Record
 // object.
 func (p *planned) lookAgain(ctx context.Context, item *inventory.Item, last decide.Situation, attempt int) (decide.Situation, error) {
 	if last.Live != nil {
-		if err := pause(ctx, retryPause<<attempt); err != nil {
-			return last, fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
+		select {
+		case <-ctx.Done():
+			return last, fmt.Errorf("looking at %s: %w", types.IDOf(item), context.Cause(ctx))
+		case <-time.After(retryPause << attempt):
 		}
 	}
 	return p.read(ctx, item)
@@ -372,18 +374,6 @@ func (p *planned) lookForEnd(ctx context.Context, item *inventory.Item) (decide.
 // doubles each time. A controller at work may write an object's status several times within a second.
 const retryPause = 100 * time.Millisecond
 
-// pause waits, unless the context ends first.
-func pause(ctx context.Context, atMost time.Duration) error {
-	timer := time.NewTimer(atMost)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
-}
-
 // openInstances has the observer watch all instances whose types are served.
 func (p *planned) openInstances(ctx context.Context, members []*prepare.Object) (placed bool, err error) {
 	var known []*prepare.Object
@@ -399,7 +389,7 @@ func (p *planned) openInstances(ctx context.Context, members []*prepare.Object) 
 			known = append(known, t)
 		}
 	}
-	return true, p.call.Needs.Watch(ctx, known, prepare.Instances)
+	return true, p.call.Watch(ctx, known, prepare.Instances)
 }
 
 // isServed reports whether the server serves a type.

@@ -6,22 +6,20 @@ package run
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/status"
@@ -32,16 +30,16 @@ import (
 // objects that are desired themselves.
 func WatchReads(ctx context.Context, call *Call, wanted []*prepare.Object) error {
 	var names []observe.Name
-	var own map[types.ObjectID]bool
+	var own sets.Set[types.ObjectID]
 	for _, t := range wanted {
 		for _, read := range readsOf(call, t) {
 			if own == nil {
-				own = make(map[types.ObjectID]bool, len(wanted))
+				own = sets.New[types.ObjectID]()
 				for _, other := range wanted {
-					own[other.Key] = true
+					own.Insert(other.Key)
 				}
 			}
-			if id := types.IDOf(itemOf(nameOf(read))); own[id] {
+			if id := types.IDOf(itemOf(nameOf(read))); own.Has(id) {
 				return inventory.NewRefusedError(fmt.Sprintf("%s: reads %s, which is also a dependent; extract its data instead", t.Key, id))
 			}
 			names = append(names, nameOf(read))
@@ -77,24 +75,24 @@ func itemOf(name observe.Name) *inventory.Item {
 type shortage struct {
 	item   *inventory.Item // the other object
 	lack   string
-	health decide.Health
+	health inventory.Notice
 	cause  error // decides when to repeat the call; nil if an event tells
 }
 
 // read hands a desired object what it reads before its step. missing is nil if that is all the object needs. If the
 // call awaits what is read, the component waits for what is not ready.
-func (s *steps) read(ctx context.Context, t *prepare.Object, awaits bool) (missing *shortage, err error) {
+func (s *steps) read(ctx context.Context, t *prepare.Object, awaits bool) (missing *shortage, waits bool, err error) {
 	for _, read := range readsOf(s.call, t) {
 		if read.After {
 			continue
 		}
 		object, missing, err := s.readOne(ctx, t, read)
 		if missing != nil || err != nil {
-			return missing, err
+			return missing, waits, err
 		}
-		s.waits = awaits && s.judge(read, object) || s.waits
+		waits = awaits && s.judge(read, object) || waits
 	}
-	return nil, nil //nolint:nilnil // nothing is missing
+	return nil, waits, nil
 }
 
 // readOne hands a desired object one of the objects that it reads, and returns it as well; nil if that does not exist.
@@ -102,7 +100,7 @@ func (s *steps) readOne(ctx context.Context, t *prepare.Object, read behaviors.R
 	name := nameOf(read)
 	item := itemOf(name)
 	lacks := func(lack string, cause error) *shortage {
-		return &shortage{item: item, lack: lack, cause: cause, health: decide.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: read.Grace}}
+		return &shortage{item: item, lack: lack, cause: cause, health: inventory.Notice{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: read.Grace}}
 	}
 	version, view := s.call.Server.Observer.Version(name)
 	if view == observe.Unseen {
@@ -123,8 +121,7 @@ func (s *steps) readOne(ctx context.Context, t *prepare.Object, read behaviors.R
 	if object != nil {
 		return object, lacks("its data cannot be used: "+err.Error(), err), nil
 	}
-	var retriable types.RetriableError
-	if view != observe.Unseen && !errors.As(err, &retriable) {
+	if view != observe.Unseen && !execute.Is[types.RetriableError](err) {
 		err = nil
 	}
 	return nil, lacks("does not exist", err), nil
@@ -137,7 +134,7 @@ func (s *steps) judge(read behaviors.Read, object *unstructured.Unstructured) (w
 	}
 	item := itemOf(nameOf(read))
 	if object == nil {
-		s.call.Report.AwaitsHealth(item, "does not exist", decide.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: read.Grace})
+		s.call.Report.AwaitsHealth(item, "does not exist", inventory.Notice{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: read.Grace})
 		return true
 	}
 	result := judges.Guarded(read.Judge, object)
@@ -150,18 +147,8 @@ func (s *steps) judge(read behaviors.Read, object *unstructured.Unstructured) (w
 	if result.Status == status.FailedStatus {
 		s.call.Report.Fails(item, result.Message)
 	}
-	s.call.Report.AwaitsHealth(item, cmp.Or(result.Message, "status is "+result.Status.String()), decide.Health{Reason: result.Reason, Grade: result.Health(), Grace: read.Grace})
+	s.call.Report.AwaitsHealth(item, cmp.Or(result.Message, "status is "+result.Status.String()), inventory.Notice{Reason: result.Reason, Grade: result.Health(), Grace: read.Grace})
 	return true
-}
-
-// takeWaits reports whether begin has met objects of others since the last call that the component waits for.
-func (s *steps) takeWaits() bool {
-	if s == nil {
-		return false
-	}
-	waits := s.waits
-	s.waits = false
-	return waits
 }
 
 // await reports what is missing, and has the call repeated when it may be there.
@@ -174,11 +161,10 @@ func (s *steps) await(t *prepare.Object, missing *shortage, consequence string) 
 
 // misplaced says what is wrong with the namespace of an object; empty if nothing is, or its type is not served.
 func (s *steps) misplaced(name observe.Name) string {
-	mapping, err := s.call.Server.Client.RESTMapper().RESTMapping(name.GroupKind(), name.Version)
-	if err != nil {
+	isNamespaced, err := apiutil.IsGVKNamespaced(name.GroupVersionKind, s.call.Server.Client.RESTMapper())
+	switch {
+	case err != nil:
 		return ""
-	}
-	switch isNamespaced := mapping.Scope.Name() == meta.RESTScopeNameNamespace; {
 	case isNamespaced && name.Namespace == "":
 		return "its type is namespaced, and no namespace is given"
 	case !isNamespaced && name.Namespace != "":
@@ -215,15 +201,6 @@ func (s *steps) fetch(ctx context.Context, name observe.Name, version string, vi
 	return object, nil
 }
 
-// Needs are the kinds and namespaces that one call has the observer watch.
-type Needs struct {
-	ledger   *Ledger
-	observer execute.Observer
-	judges   *judges.Judges
-	label    string // value of the owner label
-	kinds    map[schema.GroupVersionKind]*need
-}
-
 // need is what a call needs of one kind.
 type need struct {
 	namespaces sets.Set[string]
@@ -231,46 +208,34 @@ type need struct {
 	whole      sets.Set[apitypes.NamespacedName]
 }
 
-// NewNeeds returns the needs of an owner, none so far.
-func NewNeeds(ledger *Ledger, observer execute.Observer, owners *judges.Judges, label string) *Needs {
-	return &Needs{ledger: ledger, observer: observer, judges: owners, label: label, kinds: map[schema.GroupVersionKind]*need{}}
-}
-
 // Watch has the observer watch the kinds of the desired objects and of redundant dependents. It leaves out kinds of
 // desired objects beyond the given stage, because they may not be served yet, unless the inventory shows that a
 // dependent exists.
-func (n *Needs) Watch(ctx context.Context, wanted []*prepare.Object, upTo prepare.Stage) error {
-	told, more := len(n.kinds) > 0, false
-	var last *prepare.Object
+func (c *Call) Watch(ctx context.Context, wanted []*prepare.Object, upTo prepare.Stage) error {
+	told, more := c.needs != nil, false
+	if !told {
+		c.needs = map[schema.GroupVersionKind]*need{}
+	}
 	for _, t := range wanted {
-		if last != nil && asLast(t, last) {
-			continue
-		}
-		if t.Stage() <= upTo || n.ledger.Of(t).UID != "" {
-			more = n.add(t.GVK(), t.Key, t.ReadsContent, t.Extracting) || more
-			last = t
+		if t.Stage() <= upTo || c.Ledger.Of(t).UID != "" {
+			more = c.addNeed(t.GVK(), t.Key, t.ReadsContent, t.Extracting) || more
 		}
 	}
-	for _, item := range n.ledger.Redundant() {
-		more = n.add(item.GroupVersionKind(), types.IDOf(item), false, false) || more
+	for _, item := range c.Ledger.Redundant() {
+		more = c.addNeed(item.GroupVersionKind(), types.IDOf(item), false, false) || more
 	}
 	if told && !more {
 		return nil
 	}
-	return n.observer.Watch(ctx, n.label, n.all())
+	return c.Server.Observer.Watch(ctx, c.Owner.Label, c.allNeeds())
 }
 
-// asLast reports whether a desired object needs the same as the one before it.
-func asLast(t, last *prepare.Object) bool {
-	return last.GVK() == t.GVK() && last.Key.Namespace == t.Key.Namespace && last.ReadsContent == t.ReadsContent && !t.Extracting
-}
-
-// add adds what an object needs, and reports whether that is new.
-func (n *Needs) add(kind schema.GroupVersionKind, key types.ObjectID, content, whole bool) (isNew bool) {
-	known, name := n.kinds[kind], apitypes.NamespacedName{Namespace: key.Namespace, Name: key.Name}
+// addNeed adds what an object needs, and reports whether that is new.
+func (c *Call) addNeed(kind schema.GroupVersionKind, key types.ObjectID, content, whole bool) (isNew bool) {
+	known, name := c.needs[kind], apitypes.NamespacedName{Namespace: key.Namespace, Name: key.Name}
 	if known == nil {
 		known = &need{namespaces: sets.Set[string]{}, whole: sets.Set[apitypes.NamespacedName]{}}
-		n.kinds[kind], isNew = known, true
+		c.needs[kind], isNew = known, true
 	}
 	isNew = isNew || !known.namespaces.Has(key.Namespace) || content && !known.content || whole && !known.whole.Has(name)
 	known.namespaces.Insert(key.Namespace)
@@ -281,12 +246,12 @@ func (n *Needs) add(kind schema.GroupVersionKind, key types.ObjectID, content, w
 	return isNew
 }
 
-// all returns the kinds and namespaces needed so far.
-func (n *Needs) all() []observe.Need {
-	all := make([]observe.Need, 0, len(n.kinds))
-	for kind, known := range n.kinds {
+// allNeeds returns the kinds and namespaces needed so far.
+func (c *Call) allNeeds() []observe.Need {
+	all := make([]observe.Need, 0, len(c.needs))
+	for kind, known := range c.needs {
 		all = append(all, observe.Need{
-			Kind: kind, Content: known.content || n.judges.NeedsContent(n.label, kind.GroupKind()), Whole: known.whole.UnsortedList(),
+			Kind: kind, Content: known.content || c.Server.Judges.NeedsContent(c.Owner.Label, kind.GroupKind()), Whole: known.whole.UnsortedList(),
 			Namespaces: known.namespaces.Clone().Delete("").UnsortedList(),
 		})
 	}

@@ -25,34 +25,22 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Remover deletes or orphans dependents, wave by wave.
-type Remover struct {
-	call      *Call
-	execution execution
-	why       string // dependents go
-}
-
-// NewRemover returns a Remover of the dependents of a call, with the reason why dependents go.
-func NewRemover(call *Call, why string) *Remover {
-	return &Remover{call: call, execution: &live{call: call}, why: why}
-}
-
 // Delete deletes or orphans dependents, and reports whether all of them are gone. It saves first which of them are
 // going to be orphaned, and the deletion of which is approved.
-func (r *Remover) Delete(ctx context.Context, items []*inventory.Item) (gone bool, err error) {
-	if r.call.Ledger.DecisionsUnsaved {
-		if err := r.call.Ledger.Save(ctx); err != nil {
+func (w *Waves) Delete(ctx context.Context, items []*inventory.Item) (gone bool, err error) {
+	if w.call.Ledger.DecisionsUnsaved {
+		if err := w.call.Ledger.Save(ctx); err != nil {
 			return false, err
 		}
 	}
-	rank := r.call.SortDeletion(items)
+	rank := w.call.SortDeletion(items)
 	for _, wave := range prepare.Group(items, func(item *inventory.Item) int { return item.DeleteOrder }) {
 		for _, members := range prepare.Group(wave, rank) {
-			if gone, err := r.deleteStage(ctx, prepare.Group(members, DeletionTier), len(wave)); err != nil || !gone {
+			if gone, err := w.deleteStage(ctx, prepare.Group(members, DeletionTier), len(wave)); err != nil || !gone {
 				return false, err
 			}
 		}
-		if err := r.call.Ledger.Checkpoint(ctx); err != nil {
+		if err := w.call.Ledger.Checkpoint(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -61,11 +49,11 @@ func (r *Remover) Delete(ctx context.Context, items []*inventory.Item) (gone boo
 
 // deleteStage deletes tier by tier, and reports whether all objects are gone. If the deletion of an object fails or
 // takes time, it still deletes the others of the stage.
-func (r *Remover) deleteStage(ctx context.Context, tiers [][]*inventory.Item, waveSize int) (gone bool, err error) {
+func (w *Waves) deleteStage(ctx context.Context, tiers [][]*inventory.Item, waveSize int) (gone bool, err error) {
 	gone = true
 	var failures []error
 	for _, tier := range tiers {
-		remaining, err := r.deleteTier(ctx, tier)
+		remaining, err := w.deleteTier(ctx, tier)
 		if err != nil {
 			failures = append(failures, fmt.Errorf("deleting %s: %w", types.WaveText(tier[0].DeleteOrder), err))
 			if !execute.IsAboutObjects(err) || prepare.DefinesTypes(tier[0].GroupVersionKind().GroupKind()) {
@@ -77,40 +65,40 @@ func (r *Remover) deleteStage(ctx context.Context, tiers [][]*inventory.Item, wa
 		for _, o := range remaining {
 			gone = false
 			needed = needed || o.keepsBarrier || o.instances != ""
-			r.call.Report.Awaits(o.item, o.message)
+			w.call.Report.Awaits(o.item, o.message)
 		}
 		if needed {
 			break
 		}
 	}
 	if !gone || len(failures) > 0 {
-		r.call.Report.StopsAt(tiers[0][0].DeleteOrder, waveSize)
+		w.call.Report.StopsAt(tiers[0][0].DeleteOrder, waveSize)
 	}
 	return gone && len(failures) == 0, execute.Join(failures...)
 }
 
-func (r *Remover) deleteTier(ctx context.Context, tier []*inventory.Item) ([]outcome, error) {
+func (w *Waves) deleteTier(ctx context.Context, tier []*inventory.Item) ([]outcome, error) {
 	var t outcomes
 	work := func(item *inventory.Item) (outcome, error) {
-		return r.deleteOne(ctx, item, decide.Deletion{Orphan: item.DeletePolicy == inventory.DeletePolicyOrphan, Verb: inventory.VerbDeleted, Wave: item.DeleteOrder, Why: r.why})
+		return w.deleteOne(ctx, item, decide.Deletion{Orphan: item.DeletePolicy == inventory.DeletePolicyOrphan, Verb: inventory.VerbDeleted, Wave: item.DeleteOrder, Why: w.Why})
 	}
-	concurrent.All(r.call.Server.Concurrency, tier, func(item *inventory.Item) {
+	concurrent.All(w.call.Server.Concurrency, tier, func(item *inventory.Item) {
 		o, err := work(item)
-		t.finished(r.call, item, r.call.behindBarrier(ctx, o, func() (outcome, error) { return work(item) }), err)
+		t.finished(w.call, item, w.call.behindBarrier(ctx, o, func() (outcome, error) { return work(item) }), err)
 	})
-	t.proceed(ctx, r.call)
+	t.proceed(ctx, w.call)
 	for _, item := range t.ready {
-		r.call.Losses.Leave(item)
-		r.call.Ledger.Drop(item)
+		w.call.Losses.Leave(item)
+		w.call.Ledger.Drop(item)
 	}
 	return t.unready, t.Err()
 }
 
 // deleteCopy deletes the object of an item that is wanted again later, or stays recorded for another reason; so the
 // progress of the deletion goes into a copy. When the object is gone, that is recorded.
-func (r *Remover) deleteCopy(ctx context.Context, item *inventory.Item, d decide.Deletion, record func(*inventory.Item)) (outcome, error) {
+func (w *Waves) deleteCopy(ctx context.Context, item *inventory.Item, d decide.Deletion, record func(*inventory.Item)) (outcome, error) {
 	going := *item
-	o, err := r.deleteOne(ctx, &going, d)
+	o, err := w.deleteOne(ctx, &going, d)
 	if err == nil && o.ready {
 		record(item)
 	}
@@ -146,7 +134,7 @@ func (c *Call) DemandsApproval(item *inventory.Item) bool {
 // Hold returns the candidates that may be deleted only with approval, and describes them. If there are more than may be
 // deleted, these are all; otherwise, they are those that demand it. Approved means that a user has approved the
 // deletion of exactly these. The caller must record that before the first deletion, because the rest is another list.
-func (c *Call) Hold(candidates []Candidate) (concerned []Candidate, held *inventory.HeldDeletions, approved bool, err error) {
+func (c *Call) Hold(candidates []*Candidate) (concerned []*Candidate, held *inventory.HeldDeletions, approved bool, err error) {
 	stay := 0
 	for _, item := range c.Ledger.Items {
 		if !decide.IsRedundant(item) && item.Phase != inventory.PhaseCompleted && !decide.IsDismissed(item) {
@@ -160,7 +148,7 @@ func (c *Call) Hold(candidates []Candidate) (concerned []Candidate, held *invent
 	concerned = candidates
 	isWithinLimit := len(candidates) <= allowed
 	if isWithinLimit {
-		concerned = slices.DeleteFunc(slices.Clone(candidates), func(candidate Candidate) bool { return !candidate.Confirm })
+		concerned = slices.DeleteFunc(slices.Clone(candidates), func(candidate *Candidate) bool { return !candidate.Confirm })
 		allowed = 0
 	}
 	if len(concerned) == 0 {
@@ -183,14 +171,16 @@ func (c *Call) HoldAll(ctx context.Context, occasion string) (concerned []*inven
 	if len(demanding) == 0 {
 		return nil, nil, nil
 	}
-	if err := c.Needs.Watch(ctx, nil, prepare.Regular); err != nil {
+	if err := c.Watch(ctx, nil, prepare.Regular); err != nil {
 		return nil, nil, err
 	}
 	// Objects that are gone, or belong to others, need no approval.
-	candidates, err := c.candidates(demanding, func(item *inventory.Item) (Candidate, bool, error) {
+	candidates, err := c.candidates(demanding, func(item *inventory.Item) (*Candidate, error) {
 		s, err := c.Server.LookServed(ctx, item)
-		ending, _ := c.Owner.Ending(item, s, decide.Deletion{})
-		return Candidate{Item: item, UID: s.Seen.UID}, ending == decide.RequestDeletion || ending == decide.RefuseEnd, err
+		if ending, _ := c.Owner.Ending(item, s, decide.Deletion{}); ending != decide.RequestDeletion && ending != decide.RefuseEnd {
+			return nil, err
+		}
+		return &Candidate{Item: item, UID: s.Seen.UID}, err
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("finding deletions that need approval: %w", err)
@@ -206,27 +196,21 @@ func (c *Call) HoldAll(ctx context.Context, occasion string) (concerned []*inven
 }
 
 // candidates looks at the objects of items concurrently, and returns those that would be deleted, in the order of the
-// items.
-func (c *Call) candidates(items []*inventory.Item, look func(*inventory.Item) (candidate Candidate, goes bool, err error)) ([]Candidate, error) {
-	var mu sync.Mutex
+// items. The function returns nil for the others.
+func (c *Call) candidates(items []*inventory.Item, look func(*inventory.Item) (*Candidate, error)) ([]*Candidate, error) {
 	var failures Failures
-	var found []Candidate
-	concurrent.All(c.Server.Concurrency, items, func(item *inventory.Item) {
-		candidate, goes, err := look(item)
+	found := make([]*Candidate, len(items))
+	_ = concurrent.Each(c.Server.Concurrency, items, func(i int, item *inventory.Item) (err error) {
+		found[i], err = look(item)
 		failures.Add(err)
-		mu.Lock()
-		defer mu.Unlock()
-		if goes {
-			found = append(found, candidate)
-		}
+		return nil // look at the others, too
 	})
-	slices.SortFunc(found, func(a, b Candidate) int { return cmp.Compare(slices.Index(items, a.Item), slices.Index(items, b.Item)) })
-	return found, failures.Err()
+	return slices.DeleteFunc(found, func(candidate *Candidate) bool { return candidate == nil }), failures.Err()
 }
 
 // identify names the held objects, and sets the digest that identifies them, and the occasion, if there is one.
-func identify(held *inventory.HeldDeletions, concerned []Candidate, occasion string) error {
-	sorted := slices.SortedFunc(slices.Values(concerned), func(a, b Candidate) int { return types.IDOf(a.Item).Compare(types.IDOf(b.Item)) })
+func identify(held *inventory.HeldDeletions, concerned []*Candidate, occasion string) error {
+	sorted := slices.SortedFunc(slices.Values(concerned), func(a, b *Candidate) int { return types.IDOf(a.Item).Compare(types.IDOf(b.Item)) })
 	var identities []string
 	for _, candidate := range sorted {
 		held.Objects = append(held.Objects, candidate.Item.Info())
@@ -246,26 +230,18 @@ func identify(held *inventory.HeldDeletions, concerned []Candidate, occasion str
 // approvalLength is the length of the digest of held objects. A user types or copies it; guessing it gains nothing.
 const approvalLength = 16
 
-// DeletionStage ranks items within a wave; a stage begins when the one before is gone.
-type DeletionStage int
-
-const (
-	deletionInstances  DeletionStage = iota // instances of types that other items define
-	deletionRegular                         // all others
-	deletionNamespaces                      // their deletion deletes what they contain
-)
-
-// SortDeletion sorts items into delete order, and returns the function that ranks them within a wave.
-func (c *Call) SortDeletion(items []*inventory.Item) (rank func(*inventory.Item) DeletionStage) {
+// SortDeletion sorts items into delete order, and returns the function that ranks them within a wave; a stage of equal
+// rank begins when the one before is gone.
+func (c *Call) SortDeletion(items []*inventory.Item) (rank func(*inventory.Item) int) {
 	managed := prepare.NewTypeSet(c.Additional, c.Ledger.Items...)
-	rank = func(item *inventory.Item) DeletionStage {
+	rank = func(item *inventory.Item) int {
 		switch {
-		case managed.Instance(item.GroupVersionKind()):
-			return deletionInstances
-		case prepare.IsNamespace(item.GroupVersionKind().GroupKind()):
-			return deletionNamespaces
+		case managed.Instance(item.GroupVersionKind()): // of a type that another item defines
+			return -1
+		case prepare.IsNamespace(item.GroupVersionKind().GroupKind()): // its deletion deletes what it contains
+			return 1
 		default:
-			return deletionRegular
+			return 0
 		}
 	}
 	slices.SortStableFunc(items, func(a, b *inventory.Item) int {
@@ -287,15 +263,14 @@ type Consent struct {
 	ask      func(ctx context.Context) error
 
 	denial atomic.Pointer[inventory.FencedError] // why the owner did not confirm; nil if it did, or was not asked
-	asking sync.Mutex                            // held while the owner is asked; guards the fields below
-	asked  bool
-	// confirmed are the indexes of desired objects that had vanished when the owner confirmed.
+	asking sync.Mutex                            // held while the owner is asked; guards the field below
+	// confirmed are the indexes of desired objects that had vanished when the owner confirmed; nil if it was not asked.
 	confirmed map[int]bool
 }
 
 // NewConsent returns the consent of an owner with the functions Fence and Confirm, each of which may be nil.
 func NewConsent(ledger *Ledger, observer execute.Observer, fence func() error, confirm func(context.Context) error) *Consent {
-	return &Consent{ledger: ledger, observer: observer, fence: fence, ask: confirm, confirmed: map[int]bool{}}
+	return &Consent{ledger: ledger, observer: observer, fence: fence, ask: confirm}
 }
 
 // Confirm asks the owner whether a desired object that was written before, and has vanished, is still wanted. It must
@@ -323,17 +298,17 @@ func (c *Consent) Confirm(ctx context.Context, t *prepare.Object) error {
 		}
 	}
 	// The answer counts once: if the object is created and vanishes again, it has vanished after the question.
-	c.confirmed[t.Index] = false
+	delete(c.confirmed, t.Index)
 	return c.MayGoOn()
 }
 
 // confirmVanished lets the first question of a pass count for all objects that have vanished before. The caller must
 // hold c.asking.
 func (c *Consent) confirmVanished() {
-	if c.asked {
+	if c.confirmed != nil {
 		return
 	}
-	c.asked = true
+	c.confirmed = map[int]bool{}
 	for i, item := range c.ledger.Wanted {
 		// Other goroutines change their items; a method with a value receiver would read all fields.
 		_, view := c.observer.Get(schema.GroupVersionKind(item.TypeVersionInfo), item.Namespace, item.Name)
@@ -443,7 +418,7 @@ func (w *Waves) pruneUpTo(ctx context.Context, order int) (gone bool, err error)
 		}
 	}
 	w.redundant = later
-	if gone, err = w.remover.Delete(ctx, due); err != nil {
+	if gone, err = w.Delete(ctx, due); err != nil {
 		return false, fmt.Errorf("deleting redundant objects: %w", err)
 	}
 	return gone, nil
@@ -472,7 +447,7 @@ func (w *Waves) beginPruning(ctx context.Context) error {
 			w.call.Losses.Stay(candidate.Item)
 		}
 		items = slices.DeleteFunc(items, func(item *inventory.Item) bool {
-			return slices.ContainsFunc(concerned, func(candidate Candidate) bool { return candidate.Item == item })
+			return slices.ContainsFunc(concerned, func(candidate *Candidate) bool { return candidate.Item == item })
 		})
 	}
 	w.begun, w.redundant = true, items
@@ -481,21 +456,23 @@ func (w *Waves) beginPruning(ctx context.Context) error {
 
 // candidates returns the items whose objects would be deleted, in their order; without a limit, only those that demand
 // approval. An object that cannot be read may be one of them.
-func (w *Waves) candidates(ctx context.Context, items []*inventory.Item) []Candidate {
+func (w *Waves) candidates(ctx context.Context, items []*inventory.Item) []*Candidate {
 	demands := NeedsApproval
 	if w.call.Deletions.Max == "" {
 		demands = w.call.DemandsApproval
 	}
 	items = slices.DeleteFunc(slices.Clone(items), func(item *inventory.Item) bool { return !demands(item) })
-	candidates, _ := w.call.candidates(items, func(item *inventory.Item) (Candidate, bool, error) {
+	candidates, _ := w.call.candidates(items, func(item *inventory.Item) (*Candidate, error) {
 		s, err := w.execution.lookForEnd(ctx, item)
 		if err == nil && s.Exists {
 			s.WantedAs, err = w.call.wantedAs(ctx, item, s)
 		}
 		prune := w.call.Prune(item, s.Seen)
 		ending, _ := w.call.Owner.Ending(item, s, decide.Deletion{Prune: prune})
-		goes := err != nil || ending == decide.RequestDeletion || ending == decide.AwaitApproval
-		return Candidate{Item: item, UID: s.Seen.UID, Confirm: prune == inventory.PrunePolicyConfirm}, goes, nil
+		if err == nil && ending != decide.RequestDeletion && ending != decide.AwaitApproval {
+			return nil, nil
+		}
+		return &Candidate{Item: item, UID: s.Seen.UID, Confirm: prune == inventory.PrunePolicyConfirm}, nil
 	})
 	return candidates
 }
@@ -503,7 +480,10 @@ func (w *Waves) candidates(ctx context.Context, items []*inventory.Item) []Candi
 // wantedAs returns the desired object that a redundant one is; empty if it is none. An API server may serve one object
 // in several groups, as it does with Events, and only the UID shows it.
 func (c *Call) wantedAs(ctx context.Context, item *inventory.Item, s decide.Situation) (string, error) {
-	for _, wanted := range c.Ledger.named()[nameOfItem(item)] {
+	for _, wanted := range c.Ledger.Wanted {
+		if wanted.Kind != item.Kind || wanted.NameInfo != item.NameInfo {
+			continue
+		}
 		other, err := c.Server.Ask(ctx, wanted)
 		if err != nil {
 			return "", err
@@ -518,14 +498,11 @@ func (c *Call) wantedAs(ctx context.Context, item *inventory.Item, s decide.Situ
 // purge deletes, at the end of a wave, applied desired objects that have served their purpose, and reports whether all
 // of them are gone. A desired object has served its purpose if it is ready, also if that is not awaited, and its
 // purge order is not above over, the last order before the next wave.
-func (w *Waves) purge(ctx context.Context, purgeable []*prepare.Object, order, over int) (done bool, err error) {
-	var due []*prepare.Object
-	for _, t := range purgeable {
-		if t.ApplyOrder <= order && *t.PurgeOrder <= over && isPurgeable(w.call.Ledger.Of(t)) {
-			due = append(due, t)
-		}
-	}
-	unready, err := w.remover.complete(ctx, due, order)
+func (w *Waves) purge(ctx context.Context, wanted []*prepare.Object, order, over int) (done bool, err error) {
+	due := slices.DeleteFunc(slices.Clone(wanted), func(t *prepare.Object) bool {
+		return t.PurgeOrder == nil || t.ApplyOrder > order || *t.PurgeOrder > over || !isPurgeable(w.call.Ledger.Of(t))
+	})
+	unready, err := w.complete(ctx, due, order)
 	if err != nil {
 		return false, fmt.Errorf("purging at the end of %s: %w", types.WaveText(order), err)
 	}
@@ -546,7 +523,7 @@ func (w *Waves) purgeEnded(ctx context.Context, wanted []*prepare.Object) error 
 	if len(due) == 0 {
 		return nil
 	}
-	if _, err := w.remover.complete(ctx, due, due[0].ApplyOrder); err != nil {
+	if _, err := w.complete(ctx, due, due[0].ApplyOrder); err != nil {
 		return fmt.Errorf("purging after a failure: %w", err)
 	}
 	return nil
@@ -558,35 +535,35 @@ func isPurgeable(item *inventory.Item) bool {
 }
 
 // complete deletes desired objects that have served their purpose, and returns those that are not gone yet.
-func (r *Remover) complete(ctx context.Context, due []*prepare.Object, order int) ([]outcome, error) {
-	if err := r.schedule(ctx, due); err != nil {
+func (w *Waves) complete(ctx context.Context, due []*prepare.Object, order int) ([]outcome, error) {
+	if err := w.schedule(ctx, due); err != nil {
 		return nil, err
 	}
 	var all outcomes
-	concurrent.All(r.call.Server.Concurrency, due, func(t *prepare.Object) {
-		item := r.call.Ledger.Of(t)
-		o, err := r.deleteOne(ctx, item, decide.Deletion{Verb: inventory.VerbCompleted, Wave: order, Why: "has served its purpose"})
+	concurrent.All(w.call.Server.Concurrency, due, func(t *prepare.Object) {
+		item := w.call.Ledger.Of(t)
+		o, err := w.deleteOne(ctx, item, decide.Deletion{Verb: inventory.VerbCompleted, Wave: order, Why: "has served its purpose"})
 		if o.ready && err == nil {
 			decide.RecordCompleted(item)
 		}
-		all.finished(r.call, item, o, err)
+		all.finished(w.call, item, o, err)
 	})
 	return all.unready, all.Err()
 }
 
 // schedule records that desired objects have served their purpose, before the first of them is deleted: a call that
 // finds one of them gone must not take that for drift and create it again.
-func (r *Remover) schedule(ctx context.Context, due []*prepare.Object) error {
+func (w *Waves) schedule(ctx context.Context, due []*prepare.Object) error {
 	changed := false
 	for _, t := range due {
-		if item := r.call.Ledger.Of(t); !decide.IsCompleting(item) {
+		if item := w.call.Ledger.Of(t); !decide.IsCompleting(item) {
 			item.Phase, changed = inventory.PhaseScheduledForCompletion, true
 		}
 	}
 	if !changed {
 		return nil
 	}
-	return r.call.Ledger.Save(ctx)
+	return w.call.Ledger.Save(ctx)
 }
 
 // dismissFailed deletes desired objects that have failed and should be purged then. It records the failure before: a
@@ -609,6 +586,6 @@ func (w *Waves) dismissFailed(ctx context.Context, tier []*prepare.Object) error
 
 // dismiss deletes an object that has failed.
 func (w *Waves) dismiss(ctx context.Context, t *prepare.Object) error {
-	_, err := w.remover.deleteCopy(ctx, w.call.Ledger.Of(t), decide.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder, Why: "has failed"}, decide.RecordFailed)
+	_, err := w.deleteCopy(ctx, w.call.Ledger.Of(t), decide.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder, Why: "has failed"}, decide.RecordFailed)
 	return err
 }

@@ -15,30 +15,27 @@ import (
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// steps ask the behaviors of the objects of one call, step by step. They are used by one goroutine; nil asks nothing.
-type steps struct {
-	call *Call
-
-	waits bool // since the last call of takeWaits, begin has met an object of others that the component waits for
-}
+// steps ask the behaviors of the objects of one call, step by step; nil asks nothing.
+type steps struct{ call *Call }
 
 // begin reads what the members of a step need, asks their guards, and completes their late manifests. It returns
 // the members of the step, whose manifests are complete. If something holds the step back, it reports that, and held is
-// true.
-func (s *steps) begin(ctx context.Context, members []*prepare.Object) (complete []*prepare.Object, held bool, err error) {
+// true. If the component waits for an object of others, it reports that, and waits is true.
+func (s *steps) begin(ctx context.Context, members []*prepare.Object) (complete []*prepare.Object, held, waits bool, err error) {
 	if s == nil {
-		return members, false, nil
+		return members, false, false, nil
 	}
-	if held, err = s.meetObstacles(ctx, members); err != nil {
-		return nil, false, err
+	if held, waits, err = s.meetObstacles(ctx, members); err != nil {
+		return nil, false, false, err
 	}
 	if held || !slices.ContainsFunc(members, func(t *prepare.Object) bool { return t.Late }) {
-		return members, held, nil
+		return members, held, waits, nil
 	}
 	complete = slices.Clone(members)
 	saveFirst := false
@@ -46,15 +43,14 @@ func (s *steps) begin(ctx context.Context, members []*prepare.Object) (complete 
 		if !t.Late {
 			continue
 		}
-		var late *prepare.LateError
 		resolved, save, err := s.resolve(t)
 		switch {
-		case errors.As(err, &late):
+		case execute.Is[*prepare.LateError](err):
 			s.holdsBack(t, err.Error())
 			s.retry(t, err)
 			held = true
 		case err != nil:
-			return nil, false, err
+			return nil, false, false, err
 		default:
 			complete[i], saveFirst = resolved, saveFirst || save
 		}
@@ -62,18 +58,20 @@ func (s *steps) begin(ctx context.Context, members []*prepare.Object) (complete 
 	if saveFirst && !held {
 		err = s.call.Ledger.Save(ctx)
 	}
-	return complete, held, err
+	return complete, held, waits, err
 }
 
-// meetObstacles reads what the members of a step need, asks their guards, and reports what holds them back.
-func (s *steps) meetObstacles(ctx context.Context, members []*prepare.Object) (held bool, err error) {
+// meetObstacles reads what the members of a step need, asks their guards, and reports what holds them back, and whether
+// the component waits for what they read.
+func (s *steps) meetObstacles(ctx context.Context, members []*prepare.Object) (held, waits bool, err error) {
 	lacking := map[*prepare.Object]bool{}
 	reported := map[types.ObjectID]bool{}
 	for _, t := range members {
-		missing, err := s.read(ctx, t, true)
+		missing, unready, err := s.read(ctx, t, true)
 		if err != nil {
-			return false, err
+			return false, false, err
 		}
+		waits = waits || unready
 		if missing == nil {
 			continue
 		}
@@ -89,20 +87,20 @@ func (s *steps) meetObstacles(ctx context.Context, members []*prepare.Object) (h
 		}
 		reason, err := s.guard(t)
 		if err != nil {
-			return false, err
+			return false, false, err
 		}
 		if reason != "" {
 			s.holdsBack(t, reason)
 			held = true
 		}
 	}
-	return held, nil
+	return held, waits, nil
 }
 
 // holdsBack reports that an object is held back, or holds back later ones. One that exists keeps the grade that it was
 // last seen with.
 func (s *steps) holdsBack(t *prepare.Object, reason string) {
-	health := decide.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: t.Grace}
+	health := inventory.Notice{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: t.Grace}
 	seen, view := s.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
 	switch {
 	case view != observe.Present || seen.Owner != s.call.Owner.Label:
@@ -147,9 +145,8 @@ func (s *steps) guard(t *prepare.Object) (reason string, err error) {
 		return "", nil
 	}
 	reason, err = guarded.Guard()
-	var refused *inventory.RefusedError
 	switch {
-	case errors.As(err, &refused):
+	case execute.Is[*inventory.RefusedError](err):
 		return "", err
 	case err != nil:
 		s.retry(t, err)
@@ -161,11 +158,10 @@ func (s *steps) guard(t *prepare.Object) (reason string, err error) {
 
 // heldBack says that a guard holds an object back, or has failed.
 func heldBack(reason string, err error) string {
-	var retriable types.RetriableError
 	switch {
 	case err == nil:
 		return "held back: " + reason
-	case errors.As(err, &retriable):
+	case execute.Is[types.RetriableError](err):
 		return "held back: " + err.Error()
 	default:
 		return "its guard has failed: " + err.Error()
@@ -201,9 +197,8 @@ func (s *steps) forms(ctx context.Context, members []*prepare.Object) (forms []*
 	for _, t := range members {
 		form, save := t, false
 		if t.Late && s != nil {
-			var late *prepare.LateError
 			form, save, err = s.form(t)
-			if errors.As(err, &late) {
+			if execute.Is[*prepare.LateError](err) {
 				s.call.Report.Awaits(s.call.Ledger.Of(t), err.Error())
 				s.retry(t, err)
 				held = true
@@ -229,9 +224,8 @@ func (s *steps) forms(ctx context.Context, members []*prepare.Object) (forms []*
 // objects that are gone.
 func (s *steps) form(t *prepare.Object) (form *prepare.Object, saveFirst bool, err error) {
 	form, saveFirst, err = s.resolve(t)
-	var late *prepare.LateError
 	switch {
-	case !errors.As(err, &late):
+	case !execute.Is[*prepare.LateError](err):
 		return form, saveFirst, err
 	case t.VanishesAtOnce() || s.isInForm(t):
 		return nil, false, nil
@@ -308,8 +302,7 @@ func (s *steps) lookWhole(ctx context.Context, t *prepare.Object) (*unstructured
 // retry has the call repeated after an error of a behavior: after the delay that the error asks for, or after one that
 // grows.
 func (s *steps) retry(t *prepare.Object, err error) {
-	var retriable types.RetriableError
-	if errors.As(err, &retriable) && retriable.RetryAfter() != nil {
+	if retriable, ok := errors.AsType[types.RetriableError](err); ok && retriable.RetryAfter() != nil {
 		s.call.Report.RequeueAfter(*retriable.RetryAfter())
 		return
 	}

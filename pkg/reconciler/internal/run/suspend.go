@@ -28,9 +28,7 @@ func (w *Waves) Suspend(ctx context.Context, wanted []*prepare.Object) (done boo
 	for _, wave := range slices.Backward(waves) {
 		suspended, err := w.suspendWave(ctx, wave)
 		if err != nil || !suspended {
-			if !suspended {
-				w.call.Report.StopsAt(wave[0].ApplyOrder, len(wave))
-			}
+			w.call.Report.StopsAt(wave[0].ApplyOrder, len(wave))
 			return false, err
 		}
 		if err := w.call.Ledger.Checkpoint(ctx); err != nil {
@@ -88,7 +86,7 @@ func (w *Waves) extractAll(ctx context.Context, wanted []*prepare.Object) error 
 		return nil
 	}
 	for _, t := range wanted {
-		if _, err := w.steps.read(ctx, t, false); err != nil {
+		if _, _, err := w.steps.read(ctx, t, false); err != nil {
 			return err
 		}
 	}
@@ -132,7 +130,7 @@ func (w *Waves) present(ctx context.Context, wave []*prepare.Object) ([]*prepare
 func (w *Waves) vanish(ctx context.Context, members []*prepare.Object) (gone bool, err error) {
 	var all outcomes
 	concurrent.All(w.call.Server.Concurrency, members, func(t *prepare.Object) {
-		o, err := w.remover.deleteCopy(ctx, w.call.Ledger.Of(t), decide.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder, Why: "is deleted when it is suspended"}, decide.Vanish)
+		o, err := w.deleteCopy(ctx, w.call.Ledger.Of(t), decide.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder, Why: "is deleted when it is suspended"}, decide.Vanish)
 		all.add(o, err)
 	})
 	for _, o := range all.unready {

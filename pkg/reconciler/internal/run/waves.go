@@ -5,7 +5,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -21,8 +20,10 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Waves applies the desired objects of a call, wave by wave.
+// Waves applies the desired objects of a call, and deletes or orphans dependents, wave by wave.
 type Waves struct {
+	Options
+
 	call *Call
 
 	// Misplaced means that the scope of some types was not known when their objects were prepared; so they must be
@@ -30,23 +31,18 @@ type Waves struct {
 	Misplaced bool
 
 	execution execution
-	steps     *steps // nil for a plan, which does not ask behaviors
-	remover   *Remover
-	carryOn   bool
-	after     func(ctx context.Context, order int, final bool) error
-	last      int               // the greatest apply order
-	told      int               // the apply order of the last wave that after was called for
+	steps     *steps            // nil for a plan, which does not ask behaviors
+	told      int               // the apply order of the last wave that AfterWave was called for
 	passed    bool              // some objects are not ready that no wave has waited for
 	begun     bool              // redundant dependents are being deleted
 	holds     bool              // some of them may be deleted only with approval
 	redundant []*inventory.Item // those that are still to be deleted
-	visited   []bool            // by the index of the desired object; whether the call has come to it
-	written   []bool            // likewise; whether the call has written it
-	changed   []bool            // likewise; whether that has changed it
 }
 
 // Options are options of a call.
 type Options struct {
+	// Why is the reason why dependents go that have not served their purpose.
+	Why string
 	// RecordAdoptions records which objects existed before, before they are adopted.
 	RecordAdoptions bool
 	// CarryOn begins each wave although the one before is not ready.
@@ -57,21 +53,13 @@ type Options struct {
 	Last int
 }
 
-// New returns the Waves of a call whose ledger has the items of all desired objects.
+// New returns the Waves of a call. To apply desired objects, its ledger must have the items of all of them.
 func New(call *Call, options Options) *Waves {
-	l := &live{call: call, recordAdoptions: options.RecordAdoptions}
-	w := newWaves(call, l)
-	l.written, l.changed = w.written, w.changed
-	w.carryOn, w.after, w.last = options.CarryOn, options.AfterWave, options.Last
-	return w
+	return newWaves(call, &live{call: call, recordAdoptions: options.RecordAdoptions}, options)
 }
 
-func newWaves(call *Call, execution execution) *Waves {
-	count, remover := len(call.Ledger.Wanted), &Remover{call: call, execution: execution, why: inventory.ReasonNotInManifests}
-	return &Waves{
-		call: call, execution: execution, steps: &steps{call: call}, remover: remover, told: math.MinInt,
-		visited: make([]bool, count), written: make([]bool, count), changed: make([]bool, count),
-	}
+func newWaves(call *Call, execution execution, options Options) *Waves {
+	return &Waves{Options: options, call: call, execution: execution, steps: &steps{call: call}, told: math.MinInt}
 }
 
 // Apply applies all desired objects, which are sorted, and reports whether all of them are ready or completed. If some
@@ -95,7 +83,6 @@ func (w *Waves) apply(ctx context.Context, wanted []*prepare.Object) (ready bool
 
 // walk applies the desired objects wave by wave, until it has to wait. It returns how many of them it has passed.
 func (w *Waves) walk(ctx context.Context, wanted []*prepare.Object) (done int, ready bool, err error) {
-	purgeable := slices.DeleteFunc(slices.Clone(wanted), func(t *prepare.Object) bool { return t.PurgeOrder == nil })
 	waves := prepare.Group(wanted, func(t *prepare.Object) int { return t.ApplyOrder })
 	for i, wave := range waves {
 		if w.call.Policies.PruneAt == inventory.PruneAtWaves {
@@ -119,7 +106,7 @@ func (w *Waves) walk(ctx context.Context, wanted []*prepare.Object) (done int, r
 		}
 		// Objects that are not ready may need those that would be purged. A later call purges these.
 		if !w.passed {
-			if ready, err := w.purge(ctx, purgeable, wave[0].ApplyOrder, over); err != nil || !ready {
+			if ready, err := w.purge(ctx, wanted, wave[0].ApplyOrder, over); err != nil || !ready {
 				return done, false, err
 			}
 		}
@@ -145,17 +132,17 @@ func (w *Waves) applyStage(ctx context.Context, members []*prepare.Object, waveS
 	}
 	stage, passed := progress{ready: true}, w.passed
 	for _, step := range prepare.Group(members, func(t *prepare.Object) int { return t.Step }) {
-		complete, held, err := w.steps.begin(ctx, step)
+		complete, held, waits, err := w.steps.begin(ctx, step)
 		if err == nil && !held {
 			err = w.applyStep(ctx, complete, &stage)
 		}
 		if err == nil && !held {
 			held, err = w.endStep(ctx, complete)
 		}
-		stage.ready = !w.steps.takeWaits() && stage.ready
 		if err != nil {
 			return false, err
 		}
+		stage.ready = stage.ready && !waits
 		if held {
 			stage.ready = false
 			break
@@ -169,16 +156,16 @@ func (w *Waves) applyStage(ctx context.Context, members []*prepare.Object, waveS
 
 // wroteWave tells the caller when a wave is written that this call has changed something in.
 func (w *Waves) wroteWave(ctx context.Context, wave []*prepare.Object) error {
-	changed := func(t *prepare.Object) bool { return w.changed[t.Index] }
+	changed := func(t *prepare.Object) bool { return w.call.Ledger.changed[t.Index] }
 	unwritten := func(t *prepare.Object) bool {
 		return w.call.Ledger.Of(t).Phase == inventory.PhaseScheduledForApplication
 	}
 	order := wave[0].ApplyOrder
-	if w.after == nil || w.told == order || !slices.ContainsFunc(wave, changed) || slices.ContainsFunc(wave, unwritten) {
+	if w.AfterWave == nil || w.told == order || !slices.ContainsFunc(wave, changed) || slices.ContainsFunc(wave, unwritten) {
 		return nil
 	}
 	w.told = order
-	if err := w.after(ctx, order, order == w.last); err != nil {
+	if err := w.AfterWave(ctx, order, order == w.Last); err != nil {
 		return w.call.Consent.Withdraw(err)
 	}
 	return nil
@@ -221,7 +208,7 @@ func (w *Waves) applyStep(ctx context.Context, step []*prepare.Object, progress 
 // noteUnready notes a dependent that is not ready.
 func (w *Waves) noteUnready(o outcome, progress *progress) {
 	progress.unwritten = progress.unwritten || o.unwritten
-	if o.overdue || w.carryOn && !o.unwritten {
+	if o.overdue || w.CarryOn && !o.unwritten {
 		w.passed = true
 	} else {
 		progress.ready = false
@@ -232,8 +219,7 @@ func (w *Waves) noteUnready(o outcome, progress *progress) {
 // Stop ends the waves before the rest of the desired objects, and corrects drift of these. It returns the error, and
 // what goes wrong with that.
 func (w *Waves) Stop(ctx context.Context, err error, rest []*prepare.Object) error {
-	var stale *inventory.StaleError
-	if errors.As(err, &stale) {
+	if execute.Is[*inventory.StaleError](err) {
 		return err
 	}
 	return execute.Join(err, w.correctDrift(ctx, rest))
@@ -247,7 +233,7 @@ func (w *Waves) correctDrift(ctx context.Context, rest []*prepare.Object) error 
 		return nil
 	}
 	written := slices.DeleteFunc(slices.Clone(rest), func(t *prepare.Object) bool {
-		return w.visited[t.Index] || t.Late || !decide.IsWritten(w.call.Ledger.Of(t)) || w.call.Tiers.Of(t) == prepare.TierLast
+		return w.call.Ledger.visited[t.Index] || t.Late || !decide.IsWritten(w.call.Ledger.Of(t)) || w.call.Tiers.Of(t) == prepare.TierLast
 	})
 	if len(written) == 0 {
 		return nil
@@ -263,7 +249,7 @@ func (w *Waves) applyTier(ctx context.Context, tier []*prepare.Object) ([]outcom
 	var t outcomes
 	var requests []*prepare.Object
 	for _, object := range tier {
-		w.visited[object.Index] = true
+		w.call.Ledger.visited[object.Index] = true
 		if o, settled := w.applyQuietly(object); settled {
 			t.add(w.released(ctx, o), nil)
 		} else {
@@ -282,9 +268,9 @@ func (w *Waves) applyTier(ctx context.Context, tier []*prepare.Object) ([]outcom
 type outcome struct {
 	item    *inventory.Item
 	ready   bool
-	message string        // what the call waits for, if it is not ready
-	health  decide.Health // if it is not ready
-	stays   bool          // its item must stay although it is ready
+	message string           // what the call waits for, if it is not ready
+	health  inventory.Notice // if it is not ready
+	stays   bool             // its item must stay although it is ready
 	// overdue means that it is not ready in time, and that later waves begin nevertheless.
 	overdue bool
 	// unwritten means that the manifest has still to be applied.
