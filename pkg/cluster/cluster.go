@@ -424,18 +424,21 @@ func NewDirectClient(config *rest.Config, options client.Options) (client.Client
 	if !ok {
 		return nil, fmt.Errorf("setting up the client: the mapper must be a *cluster.RESTMapper, not %T", options.Mapper)
 	}
-	d := &direct{config: config, options: options, mapper: mapper}
 	generation := mapper.generation.Load()
 	made, err := client.New(config, options)
 	if err != nil {
 		return nil, fmt.Errorf("setting up the client: %w", err)
 	}
+	d := &direct{Client: made, config: config, options: options, mapper: mapper}
 	d.used.Store(&generated{Client: made, generation: generation})
 	return d, nil
 }
 
 // direct replaces its inner client, which caches types for ever, when types have changed.
 type direct struct {
+	// Client is the first one. It is used for what does not depend on types, or asks the mapper.
+	client.Client
+
 	config  *rest.Config
 	options client.Options
 	mapper  *RESTMapper
@@ -554,27 +557,10 @@ func (d *direct) SubResource(name string) client.SubResourceClient {
 	return d.current().SubResource(name)
 }
 
-// Scheme returns the scheme of the client.
-func (d *direct) Scheme() *runtime.Scheme { return d.current().Scheme() }
-
-// RESTMapper returns the mapper that notices changed types.
-func (d *direct) RESTMapper() meta.RESTMapper { return d.mapper }
-
-// GroupVersionKindFor returns the type of an object.
-func (d *direct) GroupVersionKindFor(object runtime.Object) (schema.GroupVersionKind, error) {
-	return d.current().GroupVersionKindFor(object)
-}
-
-// IsObjectNamespaced reports whether the type of an object is namespaced.
-func (d *direct) IsObjectNamespaced(object runtime.Object) (bool, error) {
-	return d.current().IsObjectNamespaced(object)
-}
-
 // IsNoMatch reports whether an error of a client, or of its REST mapper, means that a type is not served. An API that
 // does not answer is another error.
 func IsNoMatch(err error) bool {
-	var discovery *apiutil.ErrResourceDiscoveryFailed
-	if errors.As(err, &discovery) {
+	if discovery, failed := errors.AsType[*apiutil.ErrResourceDiscoveryFailed](err); failed {
 		for _, cause := range *discovery {
 			// The REST mapper returns either, depending on whether it was the first look-up.
 			if !apierrors.IsNotFound(cause) && !meta.IsNoMatchError(cause) {
