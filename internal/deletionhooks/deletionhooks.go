@@ -88,9 +88,8 @@ func Split(objects []client.Object, name string, scheme *runtime.Scheme) (regula
 		hook.Hook, problems = takeHook(hook.Object, prefix, problems)
 		if identity := hook.Hook + " " + nameOf(hook.Object); known[identity] {
 			problems = append(problems, fmt.Sprintf("%s: defined more than once as %s hook", nameOf(hook.Object), hook.Hook))
-		} else {
-			known[identity] = true
 		}
+		known[hook.Hook+" "+nameOf(hook.Object)] = true
 		hooks = append(hooks, hook)
 	}
 	if len(problems) > 0 {
