@@ -429,16 +429,13 @@ func NewDirectClient(config *rest.Config, options client.Options) (client.Client
 	if err != nil {
 		return nil, fmt.Errorf("setting up the client: %w", err)
 	}
-	d := &direct{Client: made, config: config, options: options, mapper: mapper}
+	d := &direct{config: config, options: options, mapper: mapper}
 	d.used.Store(&generated{Client: made, generation: generation})
 	return d, nil
 }
 
 // direct replaces its inner client, which caches types for ever, when types have changed.
 type direct struct {
-	// Client is the first one. It is used for what does not depend on types, or asks the mapper.
-	client.Client
-
 	config  *rest.Config
 	options client.Options
 	mapper  *RESTMapper
@@ -555,6 +552,22 @@ func (d *direct) Status() client.SubResourceWriter { return d.current().Status()
 // SubResource returns a client for a subresource of objects.
 func (d *direct) SubResource(name string) client.SubResourceClient {
 	return d.current().SubResource(name)
+}
+
+// Scheme returns the scheme of the client.
+func (d *direct) Scheme() *runtime.Scheme { return d.current().Scheme() }
+
+// RESTMapper returns the mapper that notices changed types.
+func (d *direct) RESTMapper() meta.RESTMapper { return d.mapper }
+
+// GroupVersionKindFor returns the type of an object.
+func (d *direct) GroupVersionKindFor(object runtime.Object) (schema.GroupVersionKind, error) {
+	return d.current().GroupVersionKindFor(object)
+}
+
+// IsObjectNamespaced reports whether the type of an object is namespaced.
+func (d *direct) IsObjectNamespaced(object runtime.Object) (bool, error) {
+	return d.current().IsObjectNamespaced(object)
 }
 
 // IsNoMatch reports whether an error of a client, or of its REST mapper, means that a type is not served. An API that

@@ -294,9 +294,14 @@ func (w *worker) synced(ctx context.Context) error {
 // names has the names of the reconcilers of each manager. They must differ, because owner IDs do not contain kinds.
 var names sync.Map
 
+type claimedName struct {
+	mgr  manager.Manager
+	name string
+}
+
 // claimName fails if another reconciler of the manager has the name.
 func claimName(mgr manager.Manager, name string) error {
-	claim := [2]any{mgr, name}
+	claim := claimedName{mgr: mgr, name: name}
 	if _, taken := names.LoadOrStore(claim, true); taken {
 		return fmt.Errorf("setting up the reconciler %s: the manager already has a reconciler with this name", name)
 	}

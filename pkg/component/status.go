@@ -267,7 +267,7 @@ var idle = []string{
 	ReadyConditionReasonSuspended, ReadyConditionReasonPaused, ReadyConditionReasonArchived, ReadyConditionReasonDeletionsHeld, ReadyConditionReasonTimeout,
 }
 
-// statusOf returns the status of one condition. An error that is being retried does not count as stalled until the
+// statusOf returns the status of Ready, Reconciling or Stalled. An error that is being retried does not count as stalled until the
 // timeout. A component that is suspended, paused or archived, or waits for an approval, is Pending, but does not
 // progress.
 func (v verdict) statusOf(name ConditionType) ConditionStatus {
@@ -287,7 +287,14 @@ func (v verdict) statusOf(name ConditionType) ConditionStatus {
 	default:
 		return ConditionUnknown
 	}
-	return map[ConditionType]ConditionStatus{ConditionTypeReady: ready, ConditionTypeReconciling: reconciling, ConditionTypeStalled: stalled}[name]
+	switch name {
+	case ConditionTypeReady:
+		return ready
+	case ConditionTypeReconciling:
+		return reconciling
+	default:
+		return stalled
+	}
 }
 
 // healthCondition returns the type of the condition that the generator names for the health of the dependents; empty if
