@@ -6,6 +6,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,8 +80,8 @@ var denial = regexp.MustCompile(`denied (the )?request`)
 func Reason(err error) string {
 	text := err.Error()
 	var status apierrors.APIStatus
-	if errors.As(err, &status) && status.Status().Message != "" {
-		text = status.Status().Message
+	if errors.As(err, &status) {
+		text = cmp.Or(status.Status().Message, text)
 	}
 	return texts.Truncate(text, maxReason)
 }
@@ -104,9 +105,6 @@ func MergePatch(uid apitypes.UID, resourceVersion string, content map[string]any
 // Older reports whether one resource version is older than another one. Versions that cannot be compared, such as an
 // empty one, count as not older.
 func Older(version, than string) bool {
-	if version == than {
-		return false
-	}
 	result, err := resourceversion.CompareResourceVersion(version, than)
 	return err == nil && result < 0
 }

@@ -167,7 +167,7 @@ func signalsOfMetrics(t *testing.T) []signal {
 		t.Fatal(err)
 	}
 	c.Reconciled(os.ErrInvalid)
-	c.Operated(metrics.ActionRead)
+	c.Operated("read")
 	c.ClientCreated()
 	c.ClientsActive(1)
 	c.SetComponent(metrics.Component{}, "Ready", "Ready", 1, 1)

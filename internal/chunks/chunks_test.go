@@ -111,7 +111,7 @@ func newStore(t *testing.T, change func(*chunks.Options)) (*chunks.Store, client
 	t.Helper()
 	c := testenv.Client(t)
 	options := chunks.Options{
-		Client: c, Reader: c, Namespace: testenv.Namespace(t), Prefix: "list-a", Labels: map[string]string{"chunks.example.io/owner": "a"},
+		Kind: chunks.ConfigMap, Client: c, Reader: c, Namespace: testenv.Namespace(t), Prefix: "list-a", Labels: map[string]string{"chunks.example.io/owner": "a"},
 		Annotations: map[string]string{"chunks.example.io/owner": "the owner a"}, ClaimKey: "chunks.example.io/claimed", Finalizer: finalizer, FieldOwner: "test",
 	}
 	if change != nil {

@@ -97,7 +97,7 @@ func TestForgedLists(t *testing.T) {
 			var err error
 			bytes := allocated(func() {
 				if found, err = chunks.NewStore(chunks.Options{}).Load(t.Context(), forged); err == nil {
-					chunks.Decode[*counted](&found, forged, nil)
+					chunks.Decode(&found, forged, func(*counted) error { return nil })
 				}
 			})
 			if diff := cmp.Diff([]string{test.want}, found.Damage); diff != "" || err != nil {
@@ -138,7 +138,7 @@ func (r *fakeReader) Get(_ context.Context, key client.ObjectKey, object client.
 func TestForgedNames(t *testing.T) {
 	large := list(`"`+strings.Repeat("x", 1000)+`"`, 15<<20)
 	reader := &fakeReader{}
-	store := chunks.NewStore(chunks.Options{Reader: reader, Namespace: "default", Prefix: "list-a"})
+	store := chunks.NewStore(chunks.Options{Kind: chunks.ConfigMap, Reader: reader, Namespace: "default", Prefix: "list-a"})
 	reader.objects = map[string][]byte{store.Name(large): compressed(t, large)}
 	foreign := func(name string) string {
 		return "ConfigMap default/" + name + ": it is not a chunk of this list; its name must be list-a- and a digest"

@@ -110,7 +110,7 @@ func (s *Store) Load(ctx context.Context, list List) (Found, error) {
 }
 
 // Decode returns the items of a list from the contents that Load has found. Check returns an error for an item that
-// cannot be right; nil accepts all. Decode stops at the first item that cannot be decoded or is refused, at the
+// cannot be right. Decode stops at the first item that cannot be decoded or is refused, at the
 // recorded number of items, and at the limits of a list: whoever can write the reference can also write its checksum,
 // so that contents which are intact may be made to do harm. Decode adds to the damage where it stopped, and a number of
 // items that differs from the recorded one.
@@ -132,10 +132,8 @@ func Decode[T any](found *Found, list List, check func(T) error) []T {
 			if len(items) >= list.Items {
 				return fmt.Errorf("there are more than %d items; the record lists %d", len(items), list.Items)
 			}
-			if check != nil {
-				if err := check(item); err != nil {
-					return fmt.Errorf("item %d %w", len(items), err)
-				}
+			if err := check(item); err != nil {
+				return fmt.Errorf("item %d %w", len(items), err)
 			}
 			items = append(items, item)
 			return nil
@@ -347,13 +345,14 @@ const (
 // ErrTooLarge means that an item is too large for a chunk, or that a list is larger than it may be.
 var ErrTooLarge = errors.New("too large to be stored")
 
-// newObject returns an object without metadata.
-func (k Kind) newObject(packed []byte) client.Object {
+// newObject returns an object with the compressed content.
+func (k Kind) newObject(namespace, name string, packed []byte) client.Object {
+	metadata := metav1.ObjectMeta{Namespace: namespace, Name: name}
 	data := map[string][]byte{dataKey: packed}
 	if k == Secret {
-		return &corev1.Secret{Data: data, Immutable: new(true), Type: corev1.SecretTypeOpaque}
+		return &corev1.Secret{ObjectMeta: metadata, Data: data, Immutable: new(true), Type: corev1.SecretTypeOpaque}
 	}
-	return &corev1.ConfigMap{BinaryData: data, Immutable: new(true)}
+	return &corev1.ConfigMap{ObjectMeta: metadata, BinaryData: data, Immutable: new(true)}
 }
 
 // packedOf returns the compressed content of an object.
@@ -380,10 +379,8 @@ func Pack(content []byte) ([]byte, error) {
 	writer, _ := writers.Get().(*gzip.Writer)
 	defer writers.Put(writer)
 	writer.Reset(&packed)
-	if _, err := writer.Write(content); err != nil {
-		return nil, fmt.Errorf("compressing a chunk: %w", err)
-	}
-	if err := writer.Close(); err != nil {
+	_, err := writer.Write(content)
+	if err := errors.Join(err, writer.Close()); err != nil {
 		return nil, fmt.Errorf("compressing a chunk: %w", err)
 	}
 	if packed.Len() > maxStored {
@@ -460,13 +457,10 @@ type Handle struct {
 type Handles map[string]Handle
 
 func (s *Store) handleOf(object metav1.Object) Handle {
-	handle := Handle{Namespace: object.GetNamespace(), UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion(), foreign: []string{}}
-	for _, finalizer := range object.GetFinalizers() {
-		if finalizer == s.options.Finalizer {
-			handle.Held = true
-		} else {
-			handle.foreign = append(handle.foreign, finalizer)
-		}
+	finalizers := append([]string{}, object.GetFinalizers()...) // in patches, a list that is nil would not be empty
+	return Handle{
+		Namespace: object.GetNamespace(), UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion(),
+		Held:    slices.Contains(finalizers, s.options.Finalizer),
+		foreign: slices.DeleteFunc(finalizers, func(finalizer string) bool { return finalizer == s.options.Finalizer }),
 	}
-	return handle
 }

@@ -31,7 +31,7 @@ type Options struct {
 	Client client.Client
 	// Reader reads from the server, not from a cache. Required.
 	Reader client.Reader
-	// Kind of the objects. Defaults to ConfigMap.
+	// Kind of the objects. Required.
 	Kind Kind
 	// Namespace of the objects. Required.
 	Namespace string
@@ -48,8 +48,6 @@ type Options struct {
 	ClaimKey string
 	// Finalizer protects chunks from deletion by others, and with their namespace. Required.
 	Finalizer string
-	// Held reports whether a chunk has the finalizer. Defaults to all chunks.
-	Held func(name string) bool
 	// FieldOwner is the field manager of all writes. Required.
 	FieldOwner string
 }
@@ -57,24 +55,18 @@ type Options struct {
 // Store keeps the chunks of one list in one namespace. It has no state.
 type Store struct {
 	options Options
+	// held reports whether a chunk has the finalizer.
+	held func(name string) bool
 }
 
 // NewStore returns a store. It makes no request.
 func NewStore(options Options) *Store {
-	if options.Kind == "" {
-		options.Kind = ConfigMap
-	}
-	if options.Held == nil {
-		options.Held = func(string) bool { return true }
-	}
-	return &Store{options: options}
+	return &Store{options: options, held: func(string) bool { return true }}
 }
 
-// Holding returns a store of the same chunks with another Held function.
+// Holding returns a store of the same chunks, of which only some have the finalizer.
 func (s *Store) Holding(held func(name string) bool) *Store {
-	options := s.options
-	options.Held = held
-	return NewStore(options)
+	return &Store{options: s.options, held: held}
 }
 
 const (
@@ -172,7 +164,7 @@ func (s *Store) readOne(ctx context.Context, name string, total *atomic.Int64) (
 	case total.Load() > maxTotal:
 		return chunk{damage: tooMuch}, nil
 	}
-	object := s.options.Kind.newObject(nil)
+	object := s.options.Kind.newObject("", "", nil)
 	err := s.options.Reader.Get(ctx, client.ObjectKey{Namespace: s.options.Namespace, Name: name}, object)
 	if apierrors.IsNotFound(err) {
 		return chunk{damage: errors.New("it does not exist")}, nil
@@ -238,14 +230,15 @@ func (s *Store) Write(ctx context.Context, contents [][]byte, known Handles) (Wr
 
 // ensure creates a chunk, or claims the existing one.
 func (s *Store) ensure(ctx context.Context, name string, packed []byte) (handle Handle, created bool, err error) {
+	labels := map[string]string{}
+	maps.Copy(labels, s.options.Marks)
+	maps.Copy(labels, s.options.Labels)
 	var last error
 	for range maxAttempts {
-		object := s.options.Kind.newObject(packed)
-		object.SetNamespace(s.options.Namespace)
-		object.SetName(name)
-		object.SetLabels(s.labels())
+		object := s.options.Kind.newObject(s.options.Namespace, name, packed)
+		object.SetLabels(labels)
 		object.SetAnnotations(s.options.Annotations)
-		if s.options.Held(name) {
+		if s.held(name) {
 			object.SetFinalizers([]string{s.options.Finalizer})
 		}
 		err := s.options.Client.Create(ctx, object, client.FieldOwner(s.options.FieldOwner))
@@ -267,14 +260,6 @@ func (s *Store) ensure(ctx context.Context, name string, packed []byte) (handle 
 	return Handle{}, false, fmt.Errorf("creating %s: other clients modified it on every attempt: %s", s.text(name), apiserver.Reason(last))
 }
 
-// labels returns those of new objects.
-func (s *Store) labels() map[string]string {
-	labels := map[string]string{}
-	maps.Copy(labels, s.options.Marks)
-	maps.Copy(labels, s.options.Labels)
-	return labels
-}
-
 // text names a chunk in messages.
 func (s *Store) text(name string) string {
 	return string(s.options.Kind) + " " + s.options.Namespace + "/" + texts.Truncate(name, maxText/2)
@@ -291,7 +276,7 @@ const listLimit = 500
 // claim updates an existing chunk, so that the guarded removal by a process that has observed it before fails. It
 // removes a chunk that is damaged or being deleted, and reports that as an outdated state as well.
 func (s *Store) claim(ctx context.Context, name string) (Handle, error) {
-	object := s.options.Kind.newObject(nil)
+	object := s.options.Kind.newObject("", "", nil)
 	if err := s.options.Reader.Get(ctx, client.ObjectKey{Namespace: s.options.Namespace, Name: name}, object); err != nil {
 		return Handle{}, err
 	}
@@ -319,7 +304,7 @@ func (s *Store) claim(ctx context.Context, name string) (Handle, error) {
 
 // finalizers returns the finalizers that a chunk should have.
 func (s *Store) finalizers(name string, handle Handle) []string {
-	if !s.options.Held(name) {
+	if !s.held(name) {
 		return handle.foreign
 	}
 	return append(slices.Clone(handle.foreign), s.options.Finalizer)
@@ -328,13 +313,13 @@ func (s *Store) finalizers(name string, handle Handle) []string {
 // Hold adds the finalizer to chunks that should have it, so that removals by other processes that have observed these
 // chunks fail. It returns the changed chunks.
 func (s *Store) Hold(ctx context.Context, handles Handles) (Handles, error) {
-	return s.refinalize(ctx, handles, func(name string, handle Handle) bool { return s.options.Held(name) && !handle.Held })
+	return s.refinalize(ctx, handles, func(name string, handle Handle) bool { return s.held(name) && !handle.Held })
 }
 
 // LetGo removes the finalizer from chunks that should not have it, if they are in their observed state. It returns the
 // changed chunks, even if there is an error.
 func (s *Store) LetGo(ctx context.Context, handles Handles) (Handles, error) {
-	return s.refinalize(ctx, handles, func(name string, handle Handle) bool { return !s.options.Held(name) && handle.Held })
+	return s.refinalize(ctx, handles, func(name string, handle Handle) bool { return !s.held(name) && handle.Held })
 }
 
 func (s *Store) refinalize(ctx context.Context, handles Handles, wanted func(name string, handle Handle) bool) (Handles, error) {
@@ -405,9 +390,7 @@ func (s *Store) removeOne(ctx context.Context, name string, handle Handle) (bool
 			return false, err
 		}
 	}
-	object := s.options.Kind.newObject(nil)
-	object.SetNamespace(handle.Namespace)
-	object.SetName(name)
+	object := s.options.Kind.newObject(handle.Namespace, name, nil)
 	uid := apitypes.UID(released.UID)
 	err := s.options.Client.Delete(ctx, object, client.Preconditions{UID: &uid, ResourceVersion: &released.ResourceVersion})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -422,10 +405,8 @@ func (s *Store) patch(ctx context.Context, name string, handle Handle, metadata 
 	if err != nil {
 		return Handle{}, err
 	}
-	object := &metav1.PartialObjectMetadata{}
+	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: handle.Namespace, Name: name}}
 	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(string(s.options.Kind)))
-	object.SetNamespace(handle.Namespace)
-	object.SetName(name)
 	err = s.options.Client.Patch(ctx, object, patch, client.FieldOwner(s.options.FieldOwner))
 	return s.handleOf(object), err
 }

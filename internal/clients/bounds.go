@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/textproto"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -150,12 +151,9 @@ func (e *exchange) expireAfter(limit time.Duration) {
 // isEndless reports whether the response is a stream that only client or server end.
 func isEndless(request *http.Request) bool {
 	query := request.URL.Query()
-	for _, parameter := range []string{"watch", "follow"} {
-		if value := query.Get(parameter); value == "true" || value == "1" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"watch", "follow"}, func(parameter string) bool {
+		return query.Get(parameter) == "true" || query.Get(parameter) == "1"
+	})
 }
 
 // answered sets the time limit for the rest of the response, after it has begun.
@@ -169,12 +167,12 @@ func (e *exchange) answered() {
 
 // explain returns the error that caused the given one.
 func (e *exchange) explain(err error) error {
-	var noAnswer *NoAnswerError
-	var network net.Error
+	noAnswer, expired := errors.AsType[*NoAnswerError](context.Cause(e.ctx))
+	network, isNetwork := errors.AsType[net.Error](err)
 	switch {
-	case errors.As(context.Cause(e.ctx), &noAnswer):
+	case expired:
 		return noAnswer
-	case e.parent.Err() == nil && errors.As(err, &network) && network.Timeout():
+	case e.parent.Err() == nil && isNetwork && network.Timeout():
 		return &NoAnswerError{Server: e.server, After: time.Since(e.begun).Round(time.Second)}
 	case e.bounds.remote && isMalformed(err):
 		return foreignAnswer(e.server, 0)
@@ -280,9 +278,7 @@ var ownTexts = []string{"404 page not found", "Too many requests, please try aga
 func (b *bounds) examine(server string, request *http.Request, response *http.Response) error {
 	code := response.StatusCode
 	switch {
-	case code < http.StatusMultipleChoices, code == http.StatusNotModified:
-		return nil
-	case code < http.StatusBadRequest && !b.remote:
+	case code < http.StatusMultipleChoices, code == http.StatusNotModified, code < http.StatusBadRequest && !b.remote:
 		return nil
 	case code < http.StatusBadRequest:
 		// Redirects are not followed: the allowed hosts were checked for the server in the kubeconfig only.
@@ -297,7 +293,7 @@ func (b *bounds) examine(server string, request *http.Request, response *http.Re
 	}
 	status := statusOf(head)
 	switch {
-	case status == nil && b.remote && !isOwnText(head):
+	case status == nil && b.remote && !slices.Contains(ownTexts, strings.TrimSpace(string(head))):
 		replaceBody(response, "text/plain", []byte(foreignBody))
 	case status != nil && texts.Status(status, secretIn(request)):
 		encoded, err := json.Marshal(status)
@@ -335,10 +331,7 @@ func secretIn(request *http.Request) []byte {
 		return nil
 	}
 	defer func() { _ = sent.Close() }()
-	content, err := io.ReadAll(sent)
-	if err != nil {
-		return nil
-	}
+	content, _ := io.ReadAll(sent) // what there is, for redaction
 	return content
 }
 
@@ -359,19 +352,10 @@ func statusOf(content []byte) *metav1.Status {
 	return status
 }
 
-func isOwnText(content []byte) bool {
-	for _, text := range ownTexts {
-		if strings.TrimSpace(string(content)) == text {
-			return true
-		}
-	}
-	return false
-}
-
 // isMalformed reports whether an error means that the response is not HTTP. Such errors quote the response.
 func isMalformed(err error) bool {
-	var protocol textproto.ProtocolError
-	return errors.As(err, &protocol) || strings.Contains(err.Error(), "malformed HTTP")
+	_, isProtocol := errors.AsType[textproto.ProtocolError](err)
+	return isProtocol || strings.Contains(err.Error(), "malformed HTTP")
 }
 
 // foreignAnswer is the error about a response that is not from a Kubernetes API server, with its status code; zero if

@@ -5,6 +5,7 @@ package clients
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -40,12 +41,8 @@ type Patience struct {
 }
 
 func (p Patience) complete() Patience {
-	if p.Answer <= 0 {
-		p.Answer = defaultAnswer
-	}
-	if p.Whole <= 0 {
-		p.Whole = max(defaultWhole, p.Answer)
-	}
+	p.Answer = cmp.Or(p.Answer, defaultAnswer)
+	p.Whole = cmp.Or(p.Whole, max(defaultWhole, p.Answer))
 	return p
 }
 

@@ -4,6 +4,7 @@
 package clients
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -231,15 +232,9 @@ func (o Options) complete() (Options, error) {
 		o.Scheme = scheme
 	}
 	o.Patience = o.Patience.complete()
-	if o.WarningHandler == nil {
-		o.WarningHandler = o.Config.WarningHandlerWithContext
-	}
-	if o.WarningHandler == nil {
-		o.WarningHandler = ctrllog.NewKubeAPIWarningLogger(ctrllog.KubeAPIWarningLoggerOptions{})
-	}
-	if o.Metrics == nil {
-		o.Metrics = noMetrics{}
-	}
+	logger := ctrllog.NewKubeAPIWarningLogger(ctrllog.KubeAPIWarningLoggerOptions{})
+	o.WarningHandler = cmp.Or[rest.WarningHandlerWithContext](o.WarningHandler, o.Config.WarningHandlerWithContext, logger)
+	o.Metrics = cmp.Or[Metrics](o.Metrics, noMetrics{})
 	return o, nil
 }
 
@@ -252,13 +247,9 @@ func (noMetrics) HostDropped(string) {}
 // connect makes the connection for a key. It sends no request.
 func (f *Factory) connect(key Key) (*Connection, error) {
 	limits := &bounds{patience: f.options.Patience, remote: len(key.KubeConfig) > 0}
-	config, err := f.config(key, limits)
+	config, httpClient, err := f.transport(key, limits)
 	if err != nil {
 		return nil, err
-	}
-	httpClient, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("setting up the transport: %w", err)
 	}
 	server, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -291,20 +282,21 @@ func (f *Factory) connect(key Key) (*Connection, error) {
 	return connection, nil
 }
 
-// config returns a new configuration for the key.
-func (f *Factory) config(key Key, limits *bounds) (*rest.Config, error) {
+// transport returns a new configuration for the key, and its transport.
+func (f *Factory) transport(key Key, limits *bounds) (*rest.Config, *http.Client, error) {
 	config := rest.CopyConfig(f.options.Config)
 	if len(key.KubeConfig) > 0 {
 		remote, err := parseKubeConfig(key.KubeConfig, f.options.Hosts)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		config = remote
 	}
-	unlimit(config)
-	if config.UserAgent == "" {
-		config.UserAgent = f.options.Name
+	if config.QPS == 0 && config.RateLimiter == nil {
+		// The default of client-go is 5 requests a second. The API server protects itself, and reconcilers adjust to it.
+		config.QPS = -1
 	}
+	config.UserAgent = cmp.Or(config.UserAgent, f.options.Name)
 	limits.confine(config)
 	if f.options.WrapTransport != nil {
 		config.Wrap(f.options.WrapTransport)
@@ -313,17 +305,13 @@ func (f *Factory) config(key Key, limits *bounds) (*rest.Config, error) {
 	config.WarningHandler = nil
 	config.WarningHandlerWithContext = collecting{next: f.options.WarningHandler}
 	if err := impersonate(config, key); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return config, nil
-}
-
-// unlimit removes the default limit of client-go, 5 requests a second, unless the configuration sets one. The API
-// server protects itself, and reconcilers adjust to it.
-func unlimit(config *rest.Config) {
-	if config.QPS == 0 && config.RateLimiter == nil {
-		config.QPS = -1
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("setting up the transport: %w", err)
 	}
+	return config, httpClient, nil
 }
 
 func impersonate(config *rest.Config, key Key) error {
@@ -348,18 +336,14 @@ func impersonate(config *rest.Config, key Key) error {
 // Plain returns a client without a factory: it is never closed, has no time limits but those of the configuration, and
 // discards events. Requests are not limited unless the configuration says so. Plain makes no request.
 func Plain(config *rest.Config) (cluster.Client, error) {
-	config = rest.CopyConfig(config)
-	unlimit(config)
-	(&bounds{patience: Patience{Answer: forever, Whole: forever}}).confine(config)
-	Instrument(config)
-	config.WarningHandler, config.WarningHandlerWithContext = nil, collecting{next: rest.NoWarnings{}}
-	scheme, err := NewScheme()
+	f := &Factory{options: Options{Config: config, WarningHandler: rest.NoWarnings{}}}
+	config, httpClient, err := f.transport(Key{}, &bounds{patience: Patience{Answer: forever, Whole: forever}})
 	if err != nil {
 		return nil, err
 	}
-	httpClient, err := rest.HTTPClientFor(config)
+	scheme, err := NewScheme()
 	if err != nil {
-		return nil, fmt.Errorf("setting up the transport: %w", err)
+		return nil, err
 	}
 	mapper, err := cluster.NewRESTMapper(config, httpClient)
 	if err != nil {

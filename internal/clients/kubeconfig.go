@@ -4,9 +4,11 @@
 package clients
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -74,29 +76,22 @@ func parseKubeConfig(raw []byte, hosts Hosts) (*rest.Config, error) {
 // refuseLocalCredentials fails if the kubeconfig refers to local files or programs. They could send the operator's own
 // token to the cluster, or harm this machine.
 func refuseLocalCredentials(kubeConfig *clientcmdapi.Config, context *clientcmdapi.Context) error {
-	var fields []string
-	if found := kubeConfig.Clusters[context.Cluster]; found != nil && found.CertificateAuthority != "" {
-		fields = append(fields, "certificate-authority")
+	server := cmp.Or(kubeConfig.Clusters[context.Cluster], clientcmdapi.NewCluster())
+	user := cmp.Or(kubeConfig.AuthInfos[context.AuthInfo], clientcmdapi.NewAuthInfo())
+	fields := map[string]bool{
+		"certificate-authority": server.CertificateAuthority != "",
+		"client-certificate":    user.ClientCertificate != "",
+		"client-key":            user.ClientKey != "",
+		"tokenFile":             user.TokenFile != "",
+		"exec":                  user.Exec != nil,
+		"auth-provider":         user.AuthProvider != nil,
 	}
-	if user := kubeConfig.AuthInfos[context.AuthInfo]; user != nil {
-		for field, used := range map[string]bool{
-			"client-certificate": user.ClientCertificate != "",
-			"client-key":         user.ClientKey != "",
-			"tokenFile":          user.TokenFile != "",
-			"exec":               user.Exec != nil,
-			"auth-provider":      user.AuthProvider != nil,
-		} {
-			if used {
-				fields = append(fields, field)
-			}
-		}
-	}
+	maps.DeleteFunc(fields, func(_ string, used bool) bool { return !used })
 	if len(fields) == 0 {
 		return nil
 	}
-	slices.Sort(fields)
 	return fmt.Errorf("invalid kubeconfig: context %q uses %s: %w",
-		kubeConfig.CurrentContext, strings.Join(fields, ", "), errLocalCredentials)
+		kubeConfig.CurrentContext, strings.Join(slices.Sorted(maps.Keys(fields)), ", "), errLocalCredentials)
 }
 
 var errLocalCredentials = errors.New("files and programs are not allowed, credentials must be part of the kubeconfig " +

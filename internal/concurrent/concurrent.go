@@ -182,15 +182,7 @@ func Elapsed(from, to time.Time) time.Duration {
 // work is done.
 func ContextWithGrace(ctx context.Context, period time.Duration) (context.Context, context.CancelFunc) {
 	result, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		timer := time.NewTimer(period)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			cancel()
-		case <-result.Done():
-		}
-	})
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(period, cancel) })
 	return result, func() {
 		stop()
 		cancel()

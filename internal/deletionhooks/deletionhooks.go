@@ -86,11 +86,11 @@ func Split(objects []client.Object, name string, scheme *runtime.Scheme) (regula
 			return nil, nil, err
 		}
 		hook.Hook, problems = takeHook(hook.Object, prefix, problems)
-		if identity := hook.Hook + " " + nameOf(hook.Object); known[identity] {
+		identity := hook.Hook + " " + nameOf(hook.Object)
+		if known[identity] {
 			problems = append(problems, fmt.Sprintf("%s: defined more than once as %s hook", nameOf(hook.Object), hook.Hook))
-		} else {
-			known[identity] = true
 		}
+		known[identity] = true
 		hooks = append(hooks, hook)
 	}
 	if len(problems) > 0 {

@@ -18,6 +18,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/manifest"
@@ -92,24 +93,14 @@ func (r *ClusterReads) Any() bool {
 }
 
 // Reason says what was recorded first, for logs; empty if nothing was.
-func (r *ClusterReads) Reason() string {
-	if reason := r.reason.Load(); reason != nil {
-		return *reason
-	}
-	return ""
-}
+func (r *ClusterReads) Reason() string { return ptr.Deref(r.reason.Load(), "") }
 
 func (r *ClusterReads) record(reason string) {
 	r.reason.CompareAndSwap(nil, &reason)
 }
 
 // Discovery returns the digest of the discovery information that was looked at; empty if none was.
-func (r *ClusterReads) Discovery() string {
-	if digest := r.discovery.Load(); digest != nil {
-		return *digest
-	}
-	return ""
-}
+func (r *ClusterReads) Discovery() string { return ptr.Deref(r.discovery.Load(), "") }
 
 func markDiscovery(ctx context.Context, digest string) {
 	reads, _ := ctx.Value(clusterReadsKey{}).(*ClusterReads)

@@ -24,20 +24,6 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Action is an operation on a dependent.
-type Action string
-
-const (
-	// ActionRead is a read of a single dependent.
-	ActionRead Action = "read"
-	// ActionCreate is the creation of a dependent.
-	ActionCreate Action = "create"
-	// ActionUpdate is any write to an existing dependent.
-	ActionUpdate Action = "update"
-	// ActionDelete is the deletion of a dependent.
-	ActionDelete Action = "delete"
-)
-
 // Component identifies the series of one component.
 type Component struct {
 	// Group and Kind are those of the component's type.
@@ -48,7 +34,10 @@ type Component struct {
 
 // Controller records the metrics of one controller. It is safe for concurrent use.
 type Controller struct {
-	reconciles, createdClients, fights, panics             prometheus.Counter
+	// Fights counts corrections that were delayed because others keep changing the same dependent. Panics counts panics.
+	Fights, Panics prometheus.Counter
+
+	reconciles, createdClients                             prometheus.Counter
 	reconcileErrors, refusals, requests, operations, drift *prometheus.CounterVec
 	activeClients, dependents, unreadyDependents           gauges
 	state, shards                                          *prometheus.GaugeVec
@@ -118,9 +107,10 @@ func (c *Controller) Refused(reason Refusal) {
 	c.refusals.WithLabelValues(string(reason)).Inc()
 }
 
-// Operated counts an operation on a dependent, whether it succeeded or not.
-func (c *Controller) Operated(action Action) {
-	c.operations.WithLabelValues(string(action)).Inc()
+// Operated counts an operation on a dependent, whether it succeeded or not: "read" of a single dependent, "create",
+// "update" for any write to an existing one, or "delete".
+func (c *Controller) Operated(action string) {
+	c.operations.WithLabelValues(action).Inc()
 }
 
 // Requests returns a transport that counts the requests which pass through it.
@@ -147,14 +137,6 @@ func (c *Controller) HostDropped(host string) {
 func (c *Controller) Drifted(policy string) {
 	c.drift.WithLabelValues(policy).Inc()
 }
-
-// Fought counts a correction that was delayed because others keep changing the same dependent.
-func (c *Controller) Fought() {
-	c.fights.Inc()
-}
-
-// Panicked counts a panic.
-func (c *Controller) Panicked() { c.panics.Inc() }
 
 // Generated records the duration of a call of the generator.
 func (c *Controller) Generated(duration time.Duration) {
@@ -234,10 +216,10 @@ func newCollectors(registerer prometheus.Registerer, controller string) (*Contro
 		createdClients:    r.counter("created_clients_total", "Clients made for impersonated users and remote clusters").WithLabelValues(),
 		activeClients:     r.renamed("active_clients", "Clients that are kept for impersonated users and remote clusters"),
 		drift:             r.counter("drift_total", "Changes that other clients made to dependents, by drift policy", "policy"),
-		fights:            r.counter("fights_total", "Corrections that were delayed because other clients keep changing the same dependent").WithLabelValues(),
+		Fights:            r.counter("fights_total", "Corrections that were delayed because other clients keep changing the same dependent").WithLabelValues(),
 		dependents:        r.renamed("dependents", "Dependents of a component", component...),
 		unreadyDependents: r.renamed("unready_dependents", "Dependents of a component that are not ready", component...),
-		panics:            r.counter("panics_total", "Panics during reconciliations").WithLabelValues(),
+		Panics:            r.counter("panics_total", "Panics during reconciliations").WithLabelValues(),
 		generation: r.histogram("generation_duration_seconds", "Duration of calls of the generator",
 			[]float64{.01, .05, .1, .5, 1, 2.5, 5, 10, 30, 60, 300, 600, 1800}),
 		readiness: r.histogram("time_to_ready_seconds", "Time from the reconciliation that first saw a change of a component until the component was ready",
@@ -308,8 +290,7 @@ func (g gauges) remove(labels ...string) {
 // register returns the collector, or a registered one with the same description.
 func register[T prometheus.Collector](r *registration, collector T) T {
 	err := r.registerer.Register(collector)
-	var registered prometheus.AlreadyRegisteredError
-	if errors.As(err, &registered) {
+	if registered, known := errors.AsType[prometheus.AlreadyRegisteredError](err); known {
 		if existing, ok := registered.ExistingCollector.(T); ok {
 			return existing
 		}

@@ -73,11 +73,11 @@ func TestNamesAndLabels(t *testing.T) {
 		// The server of a kubeconfig may send any code.
 		c.Reconciled(&apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 1000 + code}})
 	}
-	c.Operated(metrics.ActionCreate)
+	c.Operated("create")
 	c.ClientCreated()
 	c.ClientsActive(2)
 	c.Drifted("correct")
-	c.Fought()
+	c.Fights.Inc()
 	c.Refused(metrics.RefusalOwned)
 	c.SetComponent(metrics.Component{Group: "example.io", Kind: "Web", Namespace: "ns", Name: "x"}, "Ready", "Ready", 3, 1)
 
@@ -106,7 +106,7 @@ func TestConventions(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	c := newController(t, registry, "webs")
 	c.Reconciled(errors.New("boom"))
-	c.Operated(metrics.ActionCreate)
+	c.Operated("create")
 	c.ClientCreated()
 	c.ClientsActive(2)
 	c.SetComponent(metrics.Component{Kind: "Web", Name: "x"}, "Ready", "Ready", 3, 1)

@@ -116,13 +116,7 @@ func (r *Recorder) Reset() {
 
 // Count returns the number of requests so far for which the condition holds.
 func (r *Recorder) Count(condition func(Request) bool) int {
-	count := 0
-	for _, request := range r.All() {
-		if condition(request) {
-			count++
-		}
-	}
-	return count
+	return len(slices.DeleteFunc(r.All(), func(request Request) bool { return !condition(request) }))
 }
 
 // String is [Summary] of the requests so far.

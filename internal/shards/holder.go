@@ -97,7 +97,7 @@ func (k *Keeper) hold(ctx context.Context, shard int) {
 
 // serve acquires the shard and holds it until it is lost or the context ends.
 func (k *Keeper) serve(ctx context.Context, shard int) error {
-	tenure := newTenure(shard, k.options.RenewDeadline, k.options.now)
+	tenure := newTenure(shard, k.options.RenewDeadline, time.Now)
 	defer tenure.finish()
 	lease := k.newLock(shard, tenure)
 	started := make(chan struct{})
@@ -143,7 +143,7 @@ func (k *Keeper) serve(ctx context.Context, shard int) error {
 // Work that does not end in time loses its tenure, so that its next check fails.
 func (k *Keeper) work(ctx context.Context, tenure *Tenure, lost <-chan struct{}) {
 	k.options.Log.Info("shard acquired", "shard", tenure.shard)
-	k.publish(tenure)
+	k.tenures.Store(tenure.shard, tenure)
 	k.options.Acquired(tenure.shard)
 	patience := k.options.LeaseDuration
 	select {
@@ -151,7 +151,7 @@ func (k *Keeper) work(ctx context.Context, tenure *Tenure, lost <-chan struct{})
 	case <-lost:
 		patience = 0
 	}
-	k.withdraw(tenure)
+	k.tenures.Delete(tenure.shard)
 	idle := tenure.close()
 	if !within(patience, idle, lost) {
 		tenure.finish()
@@ -197,8 +197,8 @@ func (k *Keeper) release(ctx context.Context, lease *lock) {
 // the shard.
 var ErrOver = errors.New("this replica no longer holds the shard")
 
-// Tenure is the time during which a replica holds a shard without interruption. It is safe for concurrent use. A nil
-// Tenure is for work that is not divided into shards: it never ends.
+// Tenure is the time during which a replica holds a shard without interruption. It is safe for concurrent use. Check
+// never fails for a nil Tenure, which is for work that is not divided into shards.
 type Tenure struct {
 	shard int
 	// validity is how long the lease is trusted after a renewal was sent.
@@ -242,9 +242,6 @@ func (t *Tenure) Check() error {
 
 // Context returns a context that ends with the tenure. It must be cancelled when the work is done.
 func (t *Tenure) Context(parent context.Context) (context.Context, context.CancelFunc) {
-	if t == nil {
-		return parent, func() {}
-	}
 	ctx, cancel := context.WithCancelCause(parent)
 	stop := context.AfterFunc(t.ended, func() { cancel(ErrOver) })
 	return ctx, func() { stop(); cancel(nil) }
@@ -252,9 +249,6 @@ func (t *Tenure) Context(parent context.Context) (context.Context, context.Cance
 
 // Leave ends what [Keeper.Enter] began.
 func (t *Tenure) Leave() {
-	if t == nil {
-		return
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.running--

@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -48,9 +49,6 @@ type Options struct {
 	Acquired, Lost func(shard int)
 	// Log defaults to no log.
 	Log logr.Logger
-
-	// now is the clock for the validity of leases.
-	now func() time.Time
 }
 
 // LongestLease is the maximum of Options.LeaseDuration.
@@ -70,9 +68,10 @@ type Keeper struct {
 	options Options
 	members *members
 
-	mu sync.Mutex
 	// tenures are those of shards on which work may begin.
-	tenures map[int]*Tenure
+	tenures sync.Map
+
+	mu sync.Mutex
 	// holders cancel the goroutines that hold shards.
 	holders map[int]context.CancelFunc
 	running sync.WaitGroup
@@ -80,15 +79,7 @@ type Keeper struct {
 
 // New returns a Keeper, which holds nothing until Run is called.
 func New(options Options) *Keeper {
-	if options.now == nil {
-		options.now = time.Now
-	}
-	return &Keeper{
-		options: options,
-		members: newMembers(options),
-		tenures: map[int]*Tenure{},
-		holders: map[int]context.CancelFunc{},
-	}
+	return &Keeper{options: options, members: newMembers(options), holders: map[int]context.CancelFunc{}}
 }
 
 // Of returns the shard of an object.
@@ -98,17 +89,15 @@ func (k *Keeper) Of(namespace, name string) int {
 
 // Holds reports whether work on the shard may begin.
 func (k *Keeper) Holds(shard int) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.tenures[shard] != nil
+	_, held := k.tenures.Load(shard)
+	return held
 }
 
 // Enter begins work on a shard, which Leave must end. It returns false if the shard is not held.
 func (k *Keeper) Enter(shard int) (*Tenure, bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	tenure := k.tenures[shard]
-	return tenure, tenure != nil && tenure.enter()
+	found, _ := k.tenures.Load(shard)
+	tenure, held := found.(*Tenure)
+	return tenure, held && tenure.enter()
 }
 
 // Run holds the shards of this replica until the context ends, and then releases them.
@@ -162,18 +151,6 @@ func (k *Keeper) retire(shard int) {
 	defer k.mu.Unlock()
 	k.holders[shard]()
 	delete(k.holders, shard)
-}
-
-func (k *Keeper) publish(tenure *Tenure) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.tenures[tenure.shard] = tenure
-}
-
-func (k *Keeper) withdraw(tenure *Tenure) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.tenures, tenure.shard)
 }
 
 // Of returns the shard of an object: the first eight bytes of the SHA-256 sum of "<namespace>/<name>", as a big-endian
@@ -243,6 +220,9 @@ type member struct {
 
 func (m member) identity() string { return ptr.Deref(m.lease.Spec.HolderIdentity, "") }
 
+// silent returns the time since the last renewal of the lease.
+func (m member) silent() time.Duration { return concurrent.Elapsed(m.seen, time.Now()) }
+
 // members knows which replicas are alive, and renews the member lease of this one.
 type members struct {
 	options Options
@@ -299,7 +279,7 @@ func (m *members) take(leases []coordinationv1.Lease) {
 	defer m.mu.Unlock()
 	all := map[string]member{}
 	for i := range leases {
-		found := member{lease: &leases[i], seen: m.options.now()}
+		found := member{lease: &leases[i], seen: time.Now()}
 		if known, exists := m.all[found.lease.Name]; exists && known.lease.UID == found.lease.UID && known.lease.Spec.RenewTime.Equal(found.lease.Spec.RenewTime) {
 			found.seen = known.seen
 		}
@@ -326,7 +306,7 @@ func (m *members) renew(ctx context.Context) error {
 
 // write writes the lease of this replica, which has a UID if it exists.
 func (m *members) write(ctx context.Context, lease *coordinationv1.Lease) error {
-	sent := m.options.now()
+	sent := time.Now()
 	metav1.SetMetaDataLabel(&lease.ObjectMeta, m.options.label(), roleMember)
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, m.options.shardsAnnotation(), strconv.Itoa(m.options.Shards))
 	lease.Spec.HolderIdentity = &m.options.Identity
@@ -355,18 +335,18 @@ func (m *members) self() (member, bool) {
 	return own, exists
 }
 
+// known returns all replicas that have a lease.
+func (m *members) known() []member {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Collect(maps.Values(m.all))
+}
+
 // live returns the sorted identities of replicas that are alive and use the same number of shards. The oldest replica
 // decides on the number of shards; replicas with another number wait until it is gone. So a new number takes effect only
 // when all replicas with the former one have ended their work (or have not renewed their leases).
 func (m *members) live() []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var alive []member
-	for _, each := range m.all {
-		if concurrent.Elapsed(each.seen, m.options.now()) < m.options.LeaseDuration {
-			alive = append(alive, each)
-		}
-	}
+	alive := slices.DeleteFunc(m.known(), func(each member) bool { return each.silent() >= m.options.LeaseDuration })
 	slices.SortFunc(alive, func(a, b member) int {
 		return cmp.Or(a.lease.CreationTimestamp.Compare(b.lease.CreationTimestamp.Time), cmp.Compare(a.identity(), b.identity()))
 	})
@@ -391,7 +371,11 @@ func (m *members) sweep(ctx context.Context) {
 	if live := m.live(); len(live) == 0 || live[0] != m.options.Identity {
 		return
 	}
-	for _, left := range m.stale() {
+	for _, each := range m.known() {
+		if each.silent() <= forgottenAfter*m.options.LeaseDuration {
+			continue
+		}
+		left := each.lease
 		err := m.client.Delete(ctx, left.Name, metav1.DeleteOptions{
 			Preconditions: &metav1.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion},
 		})
@@ -399,18 +383,6 @@ func (m *members) sweep(ctx context.Context) {
 			m.options.Log.V(1).Info("the lease of a replica that has ended cannot be deleted yet", "lease", left.Name, "reason", err.Error())
 		}
 	}
-}
-
-func (m *members) stale() []*coordinationv1.Lease {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var leases []*coordinationv1.Lease
-	for _, each := range m.all {
-		if concurrent.Elapsed(each.seen, m.options.now()) > forgottenAfter*m.options.LeaseDuration {
-			leases = append(leases, each.lease)
-		}
-	}
-	return leases
 }
 
 // resign deletes the lease of this replica. If that fails, the lease expires.

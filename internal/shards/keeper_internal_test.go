@@ -213,7 +213,7 @@ func TestForgedLeases(t *testing.T) {
 // TestReplicasAreListedOnce has two leases of one holder.
 func TestReplicasAreListedOnce(t *testing.T) {
 	t.Parallel()
-	m := newMembers(Options{Name: "example.io", Client: coordinationv1client.New(nil), LeaseDuration: time.Minute, now: time.Now})
+	m := newMembers(Options{Name: "example.io", Client: coordinationv1client.New(nil), LeaseDuration: time.Minute})
 	var leases []coordinationv1.Lease
 	for i, identity := range []string{"b", "b", "c"} {
 		lease := coordinationv1.Lease{}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -38,7 +37,7 @@ type replica struct {
 
 	mu sync.Mutex
 	// acquired are the tenures that have begun.
-	acquired []*Tenure
+	acquired []any
 }
 
 // durations are those of leases: how long after the last renewal others may take them, how long replicas trust their
@@ -105,9 +104,7 @@ func (w wire) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // begins checks that no other replica relies on holding the shard.
 func (r *replica) begins(shard int) {
-	r.Keeper.mu.Lock()
-	tenure := r.tenures[shard]
-	r.Keeper.mu.Unlock()
+	tenure, _ := r.tenures.Load(shard)
 	r.mu.Lock()
 	r.acquired = append(r.acquired, tenure)
 	r.mu.Unlock()
@@ -123,21 +120,17 @@ func (r *replica) begins(shard int) {
 
 // relies reports whether the replica would write now.
 func (r *replica) relies(shard int) bool {
-	r.Keeper.mu.Lock()
-	tenure := r.tenures[shard]
-	r.Keeper.mu.Unlock()
-	return tenure != nil && tenure.Check() == nil
+	found, _ := r.tenures.Load(shard)
+	tenure, held := found.(*Tenure)
+	return held && tenure.Check() == nil
 }
 
 // begun returns how often the replica has acquired a shard. What it holds may be missing for a moment; missing is the
 // number of such shards.
 func (r *replica) begun() (count, missing int) {
-	r.Keeper.mu.Lock()
-	held := slices.Collect(maps.Values(r.tenures))
-	r.Keeper.mu.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, tenure := range held {
+	for _, tenure := range r.tenures.Range {
 		if !slices.Contains(r.acquired, tenure) {
 			missing++
 		}

@@ -279,19 +279,19 @@ func Attach(object client.Object, behaviors ...any) client.Object {
 	if len(behaviors) == 0 {
 		return object
 	}
-	if before, ok := object.(*attached); ok {
-		return &attached{Object: before.Object, behaviors: slices.Concat(before.behaviors, behaviors)}
+	return &attached{Object: Bare(object), behaviors: slices.Concat(behaviorsOf(object), behaviors)}
+}
+
+func behaviorsOf(object client.Object) []any {
+	if a, ok := object.(*attached); ok {
+		return a.behaviors
 	}
-	return &attached{Object: object, behaviors: slices.Clone(behaviors)}
+	return nil
 }
 
 // Of returns the behavior of an object that implements the interface B; found is false if there is none.
 func Of[B any](object client.Object) (behavior B, found bool) {
-	a, ok := object.(*attached)
-	if !ok {
-		return behavior, false
-	}
-	for _, candidate := range slices.Backward(a.behaviors) {
+	for _, candidate := range slices.Backward(behaviorsOf(object)) {
 		if behavior, ok := candidate.(B); ok {
 			return behavior, true
 		}
@@ -318,12 +318,8 @@ func Carry(from, to client.Object) client.Object {
 // Names returns the names of the interfaces of this package that the behaviors of an object implement, sorted; empty if
 // it has none.
 func Names(object client.Object) []string {
-	a, ok := object.(*attached)
-	if !ok {
-		return nil
-	}
 	var names []string
-	for _, behavior := range a.behaviors {
+	for _, behavior := range behaviorsOf(object) {
 		names = append(names, namesOf(behavior)...)
 	}
 	slices.Sort(names)
@@ -333,12 +329,8 @@ func Names(object client.Object) []string {
 // Unknown returns the Go types of the values attached to an object that implement no interface of this package; empty
 // if there are none.
 func Unknown(object client.Object) []string {
-	a, ok := object.(*attached)
-	if !ok {
-		return nil
-	}
 	var unknown []string
-	for _, behavior := range a.behaviors {
+	for _, behavior := range behaviorsOf(object) {
 		if len(namesOf(behavior)) == 0 {
 			unknown = append(unknown, fmt.Sprintf("%T", behavior))
 		}

@@ -424,12 +424,12 @@ func NewDirectClient(config *rest.Config, options client.Options) (client.Client
 	if !ok {
 		return nil, fmt.Errorf("setting up the client: the mapper must be a *cluster.RESTMapper, not %T", options.Mapper)
 	}
-	d := &direct{config: config, options: options, mapper: mapper}
 	generation := mapper.generation.Load()
 	made, err := client.New(config, options)
 	if err != nil {
 		return nil, fmt.Errorf("setting up the client: %w", err)
 	}
+	d := &direct{config: config, options: options, mapper: mapper}
 	d.used.Store(&generated{Client: made, generation: generation})
 	return d, nil
 }
@@ -573,8 +573,7 @@ func (d *direct) IsObjectNamespaced(object runtime.Object) (bool, error) {
 // IsNoMatch reports whether an error of a client, or of its REST mapper, means that a type is not served. An API that
 // does not answer is another error.
 func IsNoMatch(err error) bool {
-	var discovery *apiutil.ErrResourceDiscoveryFailed
-	if errors.As(err, &discovery) {
+	if discovery, failed := errors.AsType[*apiutil.ErrResourceDiscoveryFailed](err); failed {
 		for _, cause := range *discovery {
 			// The REST mapper returns either, depending on whether it was the first look-up.
 			if !apierrors.IsNotFound(cause) && !meta.IsNoMatchError(cause) {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -62,11 +63,9 @@ func (p *pass) announceVerdict(now verdict, kind outcomes.Kind) {
 // refusalOf returns the reason of a refusal, as metrics have it.
 func refusalOf(refused *reconciler.RefusedError) metrics.Refusal {
 	switch {
-	case refused == nil:
-		return metrics.RefusalInvalid
-	case refused.Foreign:
+	case refused != nil && refused.Foreign:
 		return metrics.RefusalOwned
-	case refused.Rejected:
+	case refused != nil && refused.Rejected:
 		return metrics.RefusalRejected
 	default:
 		return metrics.RefusalInvalid
@@ -79,7 +78,7 @@ func (p *pass) announce(result *reconciler.Result, names outcomes.Waves) {
 	p.result = result
 	p.logActions(result)
 	p.noteDrift(result)
-	if p.annotated(types.AnnotationKeySuffixDisableEvents) {
+	if p.handle.IsAnnotated(types.AnnotationKeySuffixDisableEvents) {
 		return
 	}
 	for _, action := range result.Actions {
@@ -150,10 +149,7 @@ func (p *pass) announceEach(action reconciler.Action, waves outcomes.Waves) {
 		if reason := correction(action, i); reason != "" {
 			message = outcomes.Bound(done + ": " + reason)
 		}
-		object := &unstructured.Unstructured{}
-		object.SetGroupVersionKind(key.GetObjectKind().GroupVersionKind())
-		object.SetNamespace(key.GetNamespace())
-		object.SetName(key.GetName())
+		object := identified(key.GetObjectKind().GroupVersionKind(), key.GetNamespace(), key.GetName())
 		p.later = append(p.later, func() { target.EventRecorder().Event(object, corev1.EventTypeNormal, string(action.Verb), message) })
 	}
 }
@@ -180,7 +176,7 @@ func (p *pass) noteDrift(result *reconciler.Result) {
 		if isReported {
 			p.worker.metrics.Drifted(types.DriftPolicyReport)
 		} else {
-			p.worker.metrics.Fought()
+			p.worker.metrics.Fights.Inc()
 		}
 	}
 	p.memory.drifted = present
@@ -266,7 +262,7 @@ func (p *pass) explain(ctx context.Context, result *reconciler.Result) {
 	explainAll := func(notices []reconciler.Notice, after time.Duration) {
 		for i := range notices {
 			notice := &notices[i]
-			if left == 0 || !hasPods(notice.Object) {
+			if left == 0 || !slices.Contains(withPods, notice.Object.GetObjectKind().GroupVersionKind().GroupKind()) {
 				continue
 			}
 			left--
@@ -293,18 +289,10 @@ func (p *pass) explain(ctx context.Context, result *reconciler.Result) {
 	p.memory.explained = explained
 }
 
-// hasPods reports whether an object is a workload of Kubernetes, or a Pod.
-func hasPods(object types.ObjectKey) bool {
-	kind := object.GetObjectKind().GroupVersionKind()
-	switch kind.Group {
-	case "":
-		return kind.Kind == "Pod" || kind.Kind == "ReplicationController"
-	case "apps":
-		return slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"}, kind.Kind)
-	case "batch":
-		return kind.Kind == "Job"
-	}
-	return false
+// withPods are the kinds of the workloads of Kubernetes, and that of Pods.
+var withPods = []schema.GroupKind{
+	{Kind: "Pod"}, {Kind: "ReplicationController"}, {Group: "batch", Kind: "Job"},
+	{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "StatefulSet"}, {Group: "apps", Kind: "DaemonSet"}, {Group: "apps", Kind: "ReplicaSet"},
 }
 
 // reasonOf returns why a workload is not ready, according to the newest of its Pods that gives a reason; empty if none
@@ -332,30 +320,22 @@ func (p *pass) reasonOf(ctx context.Context, workload types.ObjectKey) string {
 // podsOf reads the Pods that a workload selects.
 func (p *pass) podsOf(ctx context.Context, workload types.ObjectKey) ([]corev1.Pod, error) {
 	clnt := p.destination.Target().Client
-	live := &unstructured.Unstructured{}
-	live.SetGroupVersionKind(workload.GetObjectKind().GroupVersionKind())
-	if err := clnt.Get(ctx, client.ObjectKey{Namespace: workload.GetNamespace(), Name: workload.GetName()}, live); err != nil {
+	live := identified(workload.GetObjectKind().GroupVersionKind(), workload.GetNamespace(), workload.GetName())
+	if err := clnt.Get(ctx, client.ObjectKeyFromObject(live), live); err != nil {
 		return nil, err
 	}
-	found := &unstructured.UnstructuredList{Items: []unstructured.Unstructured{*live}}
-	if live.GetKind() != "Pod" {
-		selector, err := selectorOf(live)
-		if err != nil {
-			return nil, err
-		}
-		found = &unstructured.UnstructuredList{}
-		found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
-		if err := clnt.List(ctx, found, client.InNamespace(live.GetNamespace()), client.MatchingLabelsSelector{Selector: selector}, client.Limit(maxPods)); err != nil {
-			return nil, err
-		}
+	if live.GetKind() == "Pod" {
+		pod := corev1.Pod{}
+		err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &pod)
+		return []corev1.Pod{pod}, err
 	}
-	pods := make([]corev1.Pod, len(found.Items))
-	for i := range found.Items {
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Items[i].Object, &pods[i]); err != nil {
-			return nil, err
-		}
+	selector, err := selectorOf(live)
+	if err != nil {
+		return nil, err
 	}
-	return pods, nil
+	pods := &corev1.PodList{}
+	err = clnt.List(ctx, pods, client.InNamespace(live.GetNamespace()), client.MatchingLabelsSelector{Selector: selector}, client.Limit(maxPods))
+	return pods.Items, err
 }
 
 // selectorOf returns the selector of a workload. That of a ReplicationController has labels only.

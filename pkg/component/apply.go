@@ -22,6 +22,7 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/records"
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -73,8 +74,7 @@ func (p *pass) archive(ctx context.Context) outcomes.Outcome {
 		return outcomes.Proceed
 	}
 	if p.mayHaveDependents() {
-		if o := p.deleteAll(ctx); o.Kind != outcomes.Continue {
-			o.Message = "archiving: " + o.Message
+		if o := p.deleteAll(ctx, "archiving"); o.Kind != outcomes.Continue {
 			return o
 		}
 	}
@@ -87,9 +87,7 @@ func (p *pass) leaveFormer(ctx context.Context) outcomes.Outcome {
 	if !p.destination.Moving() {
 		return outcomes.Proceed
 	}
-	move := p.destination.Move()
-	if o := p.deleteAll(ctx); o.Kind != outcomes.Continue {
-		o.Message = move + ": " + o.Message
+	if o := p.deleteAll(ctx, p.destination.Move()); o.Kind != outcomes.Continue {
 		return o
 	}
 	p.result = nil
@@ -98,31 +96,21 @@ func (p *pass) leaveFormer(ctx context.Context) outcomes.Outcome {
 	return p.destination.Arrive()
 }
 
-// deleteAll deletes the dependents of a component that stays.
-func (p *pass) deleteAll(ctx context.Context) outcomes.Outcome {
-	if o := p.destination.Unreachable(ctx, p.rebuild(ctx, nil)); o.Kind != outcomes.Continue || p.destination.Abandoned() {
-		return o
+// deleteAll deletes the dependents of a component that stays. The message of the outcome begins with the reason.
+func (p *pass) deleteAll(ctx context.Context, reason string) outcomes.Outcome {
+	o := p.destination.Unreachable(ctx, p.rebuild(ctx, nil))
+	if o.Kind == outcomes.Continue && !p.destination.Abandoned() {
+		o = p.checkInstances(ctx, p.owner())
 	}
-	engine := p.destination.Target().Engine
-	blockers, err := engine.CheckDeletion(ctx, reconciler.DeleteRequest{Owner: p.owner()})
-	if err != nil {
-		return p.destination.Unreachable(ctx, err)
+	if o.Kind == outcomes.Continue && !p.destination.Abandoned() {
+		approval := approvalOf(p, p.declared.Digest.Value)
+		o = p.remove(ctx, approval.request(p.owner()), approval)
 	}
-	if len(blockers) > 0 {
-		return outcomes.Outcome{Kind: outcomes.Progressing, Message: blockerMessage(blockers)}
+	if o.Kind == outcomes.Blocked || o.Kind == outcomes.Deleting {
+		o.Kind = outcomes.Progressing
 	}
-	approval := approvalOf(p, p.declared.Digest.Value)
-	result, err := engine.Delete(ctx, approval.request(p.owner()))
-	p.took(&result)
-	switch {
-	case err != nil:
-		return p.destination.Unreachable(ctx, err)
-	case result.Held != nil:
-		return p.destination.Held(ctx, result.Held, outcomes.Outcome{Kind: outcomes.Progressing, Message: approval.message(result.Held)})
-	case !result.Done:
-		return outcomes.Outcome{Kind: outcomes.Progressing, Message: p.worker.waves(p.component).Waits(result, "deleted"), Wake: result.RequeueAfter}
-	}
-	return outcomes.Proceed
+	o.Message = reason + ": " + o.Message
+	return o
 }
 
 func (p *pass) ensureFinalizer(ctx context.Context) outcomes.Outcome {
@@ -308,7 +296,7 @@ func (p *pass) afterReconcile(ctx context.Context) outcomes.Outcome {
 		digest: p.declared.Digest.Value, labels: p.component.GetLabels(), annotations: p.component.GetAnnotations(),
 		at: p.worker.options.Clock.Now(),
 	}
-	isAsked := p.worker.memories.takeTrigger(p.memory)
+	isAsked := p.memory.triggered.Swap(false)
 	if !isAsked && len(p.result.Actions) == 0 && p.memory.posted.covers(run, p.settings.timing.requeue) {
 		p.posted = p.memory.posted
 		return outcomes.Proceed
@@ -363,11 +351,14 @@ func (p *pass) unwatched() []string {
 	return append(p.destination.Target().Unwatched(kinds), p.worker.referenced.Unwatched(p.key)...)
 }
 
-// want returns the judge of the dependents, and what the generator returns.
+// want returns the judge of the dependents, nil for that of the reconciler, and what the generator returns.
 func (p *pass) want(ctx context.Context) (status.Judge, *generation.Result, error) {
-	judge, err := judgeOf(p.component)
-	if err != nil {
-		return nil, nil, err
+	var judge status.Judge
+	if c, ok := capability[JudgeConfiguration](p.component); ok {
+		var err error
+		if judge, err = c.GetJudge(); err != nil {
+			return nil, nil, inventory.NewRefusedError("cannot judge dependents: " + err.Error())
+		}
 	}
 	generated, err := p.generate(ctx)
 	if err != nil {
@@ -419,7 +410,7 @@ func (p *pass) generate(ctx context.Context) (*generation.Result, error) {
 			if looked {
 				target.WatchTypes()
 			}
-			p.worker.memories.depends(p.memory, looked)
+			p.memory.typed.Store(looked)
 		},
 		Log: p.log,
 	})
@@ -458,16 +449,16 @@ func (p *pass) forGenerator(ctx context.Context) (context.Context, types.Unstruc
 	if !ok {
 		component = p.component
 	}
-	ctx = generating.Component.With(p.hookContext(ctx), component)
-	ctx = generating.ComponentName.With(ctx, p.key.Name)
-	ctx = generating.ComponentNamespace.With(ctx, p.key.Namespace)
-	ctx = generating.ComponentDigest.With(ctx, p.declared.Digest.Value)
-	ctx = generating.ComponentRevision.With(ctx, p.status.Revision)
+	ctx = generator.NewContext(ctx, generator.Surroundings{
+		ReconcilerName: p.worker.name, Client: p.destination.Target().Client, LocalClient: p.worker.local,
+		Component: component, ComponentNamespace: p.key.Namespace, ComponentName: p.key.Name,
+		ComponentDigest: p.declared.Digest.Value, ComponentRevision: p.status.Revision, Installed: p.isInstalled(),
+	})
 	if len(p.worker.options.AllowedTargets) > 0 {
 		ctx = clients.WithHosts(ctx, p.worker.options.AllowedTargets)
 	}
 	if p.worker.options.DisableLocalLookup {
 		ctx = generating.NoLocalLookup.With(ctx, true)
 	}
-	return generating.Installed.With(ctx, p.isInstalled()), p.component.GetSpec()
+	return ctx, p.component.GetSpec()
 }

@@ -27,12 +27,12 @@ func (p *pass) noteOrphaning(ctx context.Context) outcomes.Outcome {
 	if !p.deleting {
 		return outcomes.Proceed
 	}
-	recorded := p.annotated(types.AnnotationKeySuffixOrphanDependents)
+	recorded := p.handle.IsAnnotated(types.AnnotationKeySuffixOrphanDependents)
 	p.orphaning = recorded || isOrphaned(p.component) || p.worker.memories.isOrphaned(p.key, p.component.GetUID())
 	if !p.orphaning || recorded {
 		return outcomes.Proceed
 	}
-	if err := p.handle.Annotate(ctx, p.worker.name+"/"+types.AnnotationKeySuffixOrphanDependents, "true"); err != nil {
+	if err := p.handle.Annotate(ctx, types.AnnotationKeySuffixOrphanDependents, "true"); err != nil {
 		return outcomes.Of(fmt.Errorf("recording that dependents will be orphaned: %w", err))
 	}
 	return outcomes.Proceed
@@ -75,13 +75,13 @@ func (p *pass) checkApproved(ctx context.Context) outcomes.Outcome {
 	case err != nil:
 		return p.destination.Unreachable(ctx, err)
 	case held != nil && held.Digest != approval.digest:
-		return p.destination.Held(ctx, held, outcomes.Outcome{Kind: outcomes.Blocked, Message: "deletion blocked: " + approval.message(held)})
+		return p.awaitApproval(ctx, held, approval)
 	}
 	if p.record.Gap() != "" {
 		// There may be further dependents, which could not be approved yet.
 		return outcomes.Proceed
 	}
-	if err := p.handle.Annotate(ctx, p.worker.name+"/"+types.AnnotationKeySuffixDeletionApproved, p.occasion()); err != nil {
+	if err := p.handle.Annotate(ctx, types.AnnotationKeySuffixDeletionApproved, p.occasion()); err != nil {
 		return outcomes.Of(fmt.Errorf("recording that the deletion is approved: %w", err))
 	}
 	return outcomes.Proceed
@@ -97,32 +97,33 @@ func (p *pass) approval() approval { return approvalOf(p, p.occasion()) }
 
 // isApproved reports whether it is recorded that this deletion is approved.
 func (p *pass) isApproved() bool {
-	return p.component.GetAnnotations()[p.worker.name+"/"+types.AnnotationKeySuffixDeletionApproved] == p.occasion()
+	return p.handle.Annotation(types.AnnotationKeySuffixDeletionApproved) == p.occasion()
 }
 
 // checkAllowed blocks the deletion while there are foreign instances of managed types.
 func (p *pass) checkAllowed(ctx context.Context) outcomes.Outcome {
-	target := p.destination.Target()
-	if target == nil {
+	if p.destination.Target() == nil {
 		return outcomes.Proceed
 	}
-	blockers, err := target.Engine.CheckDeletion(ctx, reconciler.DeleteRequest{Owner: p.departing()})
+	return p.checkInstances(ctx, p.departing())
+}
+
+// checkInstances blocks the deletion of the dependents of the owner while there are foreign instances of managed types.
+func (p *pass) checkInstances(ctx context.Context, owner reconciler.Owner) outcomes.Outcome {
+	blockers, err := p.destination.Target().Engine.CheckDeletion(ctx, reconciler.DeleteRequest{Owner: owner})
 	if err != nil {
 		return p.destination.Unreachable(ctx, err)
 	}
 	if len(blockers) == 0 {
 		return outcomes.Proceed
 	}
-	return outcomes.Outcome{Kind: outcomes.Blocked, Message: blockerMessage(blockers)}
-}
-
-func blockerMessage(blockers []reconciler.Blocker) string {
 	names := make([]string, len(blockers))
 	for i, blocker := range blockers {
 		names[i] = blocker.String()
 	}
 	slices.Sort(names)
-	return "deletion blocked by foreign instances of managed types, such as: " + outcomes.Join(names, ", ")
+	message := "deletion blocked by foreign instances of managed types, such as: " + outcomes.Join(names, ", ")
+	return outcomes.Outcome{Kind: outcomes.Blocked, Message: message}
 }
 
 // checkForeignFinalizers blocks the deletion while other controllers have finalizers on the component. The garbage
@@ -166,13 +167,18 @@ func (p *pass) runDeletionHooks(ctx context.Context, at deletionhooks.Time) outc
 }
 
 func (p *pass) deleteDependents(ctx context.Context) outcomes.Outcome {
-	target := p.destination.Target()
-	if target == nil || p.dependentsGone() {
+	if p.destination.Target() == nil || p.dependentsGone() {
 		return outcomes.Proceed
 	}
-	request := p.approval().request(p.departing())
+	approval := p.approval()
+	request := approval.request(p.departing())
 	request.Unasked = p.isApproved()
-	result, err := target.Engine.Delete(ctx, request)
+	return p.remove(ctx, request, approval)
+}
+
+// remove deletes dependents, as far as a user has approved that.
+func (p *pass) remove(ctx context.Context, request reconciler.DeleteRequest, approval approval) outcomes.Outcome {
+	result, err := p.destination.Target().Engine.Delete(ctx, request)
 	p.took(&result)
 	if p.orphaning {
 		p.announceReleased(&result)
@@ -181,16 +187,20 @@ func (p *pass) deleteDependents(ctx context.Context) outcomes.Outcome {
 	case err != nil:
 		return p.destination.Unreachable(ctx, err)
 	case result.Held != nil:
-		return p.destination.Held(ctx, result.Held, outcomes.Outcome{Kind: outcomes.Blocked, Message: "deletion blocked: " + p.approval().message(result.Held)})
+		return p.awaitApproval(ctx, result.Held, approval)
 	case !result.Done:
 		return outcomes.Outcome{Kind: outcomes.Deleting, Message: p.worker.waves(p.component).Waits(result, "deleted"), Wake: result.RequeueAfter}
 	}
 	return outcomes.Proceed
 }
 
-// checkUnlisted blocks the deletion while there may be unrecorded dependents.
-func (p *pass) checkUnlisted(context.Context) outcomes.Outcome {
-	return p.destination.CheckUnlisted()
+// awaitApproval is the outcome while a user has to approve deletions.
+func (p *pass) awaitApproval(ctx context.Context, held *reconciler.HeldDeletions, approval approval) outcomes.Outcome {
+	o := outcomes.Outcome{Kind: outcomes.Blocked, Message: approval.message(held)}
+	if p.deleting {
+		o.Message = "deletion blocked: " + o.Message
+	}
+	return p.destination.Held(ctx, held, o)
 }
 
 // after runs the hooks that require all dependents to be gone.
@@ -201,22 +211,18 @@ func (p *pass) afterDelete(ctx context.Context) outcomes.Outcome {
 	return p.runHooks(p.hookContext(ctx), "post-delete", p.worker.hooks.postDelete)
 }
 
-func (p *pass) removeHooks(ctx context.Context) outcomes.Outcome {
-	complete, err := p.deletionHooks.Remove(ctx)
-	return removed(complete, err, "Secrets with deletion hooks")
-}
-
-func (p *pass) removeRecord(ctx context.Context) outcomes.Outcome {
-	complete, err := p.record.Remove(ctx)
-	return removed(complete, err, "chunks of the inventory")
-}
-
-// removed returns the outcome of removing objects beside the component.
-func removed(complete bool, err error, what string) outcomes.Outcome {
-	if err == nil && !complete {
-		return outcomes.Retry(what+" have finalizers of other controllers, or are being modified", outcomes.FirstBackoff)
+// removal returns the step that removes objects beside the component.
+func (p *pass) removal(what string, remove func(context.Context) (complete bool, err error)) step {
+	return func(ctx context.Context) outcomes.Outcome {
+		complete, err := remove(ctx)
+		switch {
+		case err != nil:
+			return outcomes.Of(fmt.Errorf("removing %s: %w", what, err))
+		case !complete:
+			return outcomes.Retry(what+" have finalizers of other controllers, or are being modified", outcomes.FirstBackoff)
+		}
+		return outcomes.Proceed
 	}
-	return outcomes.Of(err)
 }
 
 func (p *pass) removeFinalizer(ctx context.Context) outcomes.Outcome {
@@ -237,8 +243,8 @@ type approval struct {
 }
 
 func approvalOf(p *pass, occasion string) approval {
-	annotation := p.worker.name + "/" + types.AnnotationKeySuffixApproveDeletions
-	return approval{annotation: annotation, digest: p.component.GetAnnotations()[annotation], occasion: occasion}
+	const suffix = types.AnnotationKeySuffixApproveDeletions
+	return approval{annotation: p.handle.AnnotationKey(suffix), digest: p.handle.Annotation(suffix), occasion: occasion}
 }
 
 // request returns the request to delete the dependents of the owner.

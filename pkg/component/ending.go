@@ -6,6 +6,7 @@ package component
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -61,7 +63,9 @@ func (p *pass) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, e
 		return p.leave(o), nil
 	}
 	now := p.now()
-	d := decide(o, p.history(), p.settings.timing, now.Time)
+	d := decide(o, history{
+		deleting: p.deleting, since: ptr.Deref(p.status.ProcessingSince, metav1.Time{}).Time, refusals: p.memory.refusals, errors: p.memory.errors,
+	}, p.settings.timing, now.Time)
 	d.requeue = p.noteHealth(o, d, now)
 	p.countFailures(o)
 	if generation.Is(o.Err) {
@@ -71,7 +75,7 @@ func (p *pass) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, e
 	d = p.completeStatus(o, d, now)
 	err := p.record.SaveStatus(ctx)
 	switch {
-	case resource.IsRejected(err):
+	case errors.Is(err, resource.ErrRejected):
 		p.log.Error(err, "the status of the component cannot be written")
 		p.warn("StatusRejected", err.Error())
 		return p.requeue(outcomes.Backoff(p.memory.resource.Rejected(), p.settings.timing.requeue)), nil
@@ -174,20 +178,10 @@ func (p *pass) requeue(delay time.Duration) ctrl.Result {
 	return ctrl.Result{RequeueAfter: delay + delay/100*time.Duration(1+rand.IntN(5)), Priority: &priority}
 }
 
-func (p *pass) history() history {
-	h := history{deleting: p.deleting, refusals: p.memory.refusals, errors: p.memory.errors}
-	if p.status.ProcessingSince != nil {
-		h.since = p.status.ProcessingSince.Time
-	}
-	return h
-}
-
 // note writes a decision into the status in memory.
 func (p *pass) note(d decision, now metav1.Time) {
-	switch {
-	case d.since.IsZero():
-		p.status.ProcessingSince = nil
-	case p.status.ProcessingSince == nil || !p.status.ProcessingSince.Time.Equal(d.since):
+	p.status.ProcessingSince = nil
+	if !d.since.IsZero() {
 		p.status.ProcessingSince = &metav1.Time{Time: d.since}
 	}
 	p.status.LastObservedAt = &now
@@ -209,7 +203,11 @@ func (p *pass) noteHealth(o outcomes.Outcome, d decision, now metav1.Time) time.
 	if !known {
 		return d.requeue
 	}
-	p.status.setHealth(name, condition, now)
+	healthy := ConditionFalse
+	if condition.Healthy {
+		healthy = ConditionTrue
+	}
+	p.status.SetCondition(name, healthy, condition.Reason, condition.Message, now)
 	if condition.Wake == 0 {
 		return d.requeue
 	}

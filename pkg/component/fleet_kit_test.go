@@ -162,7 +162,7 @@ func (f *fleet) awaitShares(living ...*replica) {
 				}
 			}
 			shards = append(shards, held)
-			for _, key := range r.reconciler.worker.memories.keys() {
+			for key := range r.reconciler.worker.memories.all() {
 				owners[key.Name] = append(owners[key.Name], r.identity)
 			}
 		}

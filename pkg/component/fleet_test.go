@@ -45,7 +45,7 @@ func TestReplicasTakeOverFromEachOther(t *testing.T) {
 	f.awaitContent(3)
 	f.awaitShares(a, c)
 	testenv.Eventually(t, func() (bool, string) {
-		left := len(b.reconciler.worker.memories.keys())
+		left := len(b.reconciler.worker.memories.all())
 		return left == 0, fmt.Sprintf("%d components are still remembered by who has lost them", left)
 	})
 	b.set(nil)

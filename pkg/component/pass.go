@@ -11,13 +11,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -84,13 +85,14 @@ func (w *worker) newPass(ctx context.Context, component Component, tenure *shard
 		key:       key,
 		ownerID:   w.ownerID(key),
 		component: component,
-		subject:   w.subject(key, component.GetUID()),
+		subject:   identified(w.resource.Kind, key.Namespace, key.Name),
 		memory:    w.memories.of(key, component.GetUID()),
 		log:       log.FromContext(ctx),
 		deleting:  component.GetDeletionTimestamp() != nil,
 		settings:  settings{timing: timing{requeue: defaultRequeueInterval, retry: defaultRequeueInterval, timeout: defaultRequeueInterval}},
 		tenure:    tenure,
 	}
+	p.subject.SetUID(component.GetUID())
 	handle, err := w.resource.Open(component, &p.memory.resource, resource.Subject{
 		OwnerID: p.ownerID, Reconciler: w.name, Deleting: p.deleting, Log: p.log, Warn: p.warn, Inform: p.tell, Fence: p.mayWrite,
 	})
@@ -110,16 +112,9 @@ func (p *pass) openRooms() {
 	p.record = records.Open(p.status.fields(), &p.memory.record, stores, p.worker.options.inlineLimit)
 	p.deletionHooks = records.OpenHooks(&p.memory.hooks, p.record, stores, &p.status.DeletionHooks, func() bool { return p.orphaning })
 	p.destination = targets.OpenDestination(p.handle, p.record, p.deletionHooks, targets.DestinationOptions{
-		Inventory: &p.status.Inventory, OwnCluster: p.worker.clusterID, Connector: p.worker.targets, Identity: p.identity,
-		Local: func() targets.Identity {
-			return localIdentityOf(p.component, ptr.Deref(p.worker.options.DefaultServiceAccount, ""))
-		},
+		Inventory: &p.status.Inventory, OwnCluster: p.worker.clusterID, Connector: p.worker.targets,
+		Identity: p.identity, Local: p.localIdentity,
 	})
-}
-
-// identity returns the identity that writes the dependents. References must be loaded before.
-func (p *pass) identity() targets.Identity {
-	return identityOf(p.component, ptr.Deref(p.worker.options.DefaultServiceAccount, ""))
 }
 
 // mayWrite fails unless this replica certainly holds the shard of the component since the pass began.
@@ -128,11 +123,6 @@ func (p *pass) mayWrite() error {
 		return fmt.Errorf("%w: %w", resource.ErrNotOurs, err)
 	}
 	return nil
-}
-
-// annotated reports whether an annotation of this reconciler is "true" on the component.
-func (p *pass) annotated(suffix string) bool {
-	return p.handle.Annotation(suffix) == "true"
 }
 
 // hookContext returns the context for hooks.
@@ -144,7 +134,7 @@ func (p *pass) hookContext(ctx context.Context) context.Context {
 	return ctx
 }
 
-func (p *pass) runHooks(ctx context.Context, kind string, hooks []hook) outcomes.Outcome {
+func (p *pass) runHooks(ctx context.Context, kind string, hooks []HookFunc[Component]) outcomes.Outcome {
 	for i, run := range hooks {
 		if err := p.worker.panics.Run(p.log, func() error { return run(ctx, p.worker.resource.Client, p.component) }); err != nil {
 			return outcomes.Of(fmt.Errorf("running %s hook (%d): %w", kind, i, err))
@@ -192,13 +182,7 @@ func (p *pass) home() []string {
 	if p.destination.IsElsewhere() {
 		return nil
 	}
-	var namespaces []string
-	for _, namespace := range []string{p.key.Namespace, p.worker.options.StateNamespace} {
-		if namespace != "" && !slices.Contains(namespaces, namespace) {
-			namespaces = append(namespaces, namespace)
-		}
-	}
-	return namespaces
+	return sets.List(sets.New(p.key.Namespace, p.worker.options.StateNamespace).Delete(""))
 }
 
 // took records a result of the engine, whether complete or not.
@@ -240,16 +224,14 @@ func (p *pass) rebuild(ctx context.Context, objects []client.Object) error {
 
 // namespaces returns the namespaces that may have dependents.
 func (p *pass) namespaces(objects []client.Object) []string {
-	found := []string{p.key.Namespace, p.settings.namespace}
+	found := sets.New(p.key.Namespace, p.settings.namespace)
 	for _, object := range objects {
-		found = append(found, object.GetNamespace())
+		found.Insert(object.GetNamespace())
 	}
 	for _, item := range p.status.Inventory {
-		found = append(found, item.Namespace)
+		found.Insert(item.Namespace)
 	}
-	found = slices.DeleteFunc(found, func(namespace string) bool { return namespace == "" })
-	slices.Sort(found)
-	return slices.Compact(found)
+	return sets.List(found.Delete(""))
 }
 
 // now returns the current time in the precision of statuses.
@@ -292,10 +274,9 @@ type memory struct {
 	// have set in its status is not written.
 	posted hookRun
 
-	// The mutex of the memories protects the fields below. Trigger was called since the hooks ran.
-	triggered bool
-	// typed means that the dependents depend on the types in the cluster.
-	typed bool
+	// triggered means that Trigger was called since the hooks ran, typed that the dependents depend on the types in the
+	// cluster. Both may be used at any time.
+	triggered, typed atomic.Bool
 }
 
 // hookRun says for which state of a component hooks ran, and when.
@@ -314,13 +295,11 @@ func (h hookRun) covers(next hookRun, interval time.Duration) bool {
 type memories struct {
 	mu    sync.Mutex
 	byKey map[apitypes.NamespacedName]*memory
-	// orphaned has the UIDs of components whose dependents are to be orphaned.
-	orphaned map[apitypes.NamespacedName]apitypes.UID
+	// orphaned has the UIDs of components whose dependents are to be orphaned, by their keys.
+	orphaned sync.Map
 }
 
-func newMemories() *memories {
-	return &memories{byKey: map[apitypes.NamespacedName]*memory{}, orphaned: map[apitypes.NamespacedName]apitypes.UID{}}
-}
+func newMemories() *memories { return &memories{byKey: map[apitypes.NamespacedName]*memory{}} }
 
 // of returns the memory of a component. A component that is created again under the same name starts with a new one.
 func (r *memories) of(key apitypes.NamespacedName, uid apitypes.UID) *memory {
@@ -328,24 +307,24 @@ func (r *memories) of(key apitypes.NamespacedName, uid apitypes.UID) *memory {
 	defer r.mu.Unlock()
 	found := r.byKey[key]
 	if found == nil || found.uid != uid {
-		found = &memory{uid: uid, drifted: map[string]bool{}}
+		found = &memory{uid: uid}
 		r.byKey[key] = found
 	}
 	return found
 }
 
-// keys returns the components with a memory.
-func (r *memories) keys() []apitypes.NamespacedName {
+// all returns the memories that there are.
+func (r *memories) all() map[apitypes.NamespacedName]*memory {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Collect(maps.Keys(r.byKey))
+	return maps.Clone(r.byKey)
 }
 
 func (r *memories) forget(key apitypes.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.byKey, key)
-	delete(r.orphaned, key)
+	r.orphaned.Delete(key)
 }
 
 // noteTrigger records that a pass was asked for, if this replica works on the component. Hooks run anyway in the first
@@ -354,63 +333,22 @@ func (r *memories) noteTrigger(key apitypes.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if found := r.byKey[key]; found != nil {
-		found.triggered = true
+		found.triggered.Store(true)
 	}
-}
-
-// takeTrigger reports whether a pass was asked for since the last call.
-func (r *memories) takeTrigger(m *memory) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	taken := m.triggered
-	m.triggered = false
-	return taken
 }
 
 // noteOrphaned records that an event shows a component whose dependents are to be orphaned, because a later read may no
 // longer show that.
 func (r *memories) noteOrphaned(object client.Object) {
-	if !isOrphaned(object) {
-		return
+	if isOrphaned(object) {
+		r.orphaned.Store(client.ObjectKeyFromObject(object), object.GetUID())
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.orphaned[client.ObjectKeyFromObject(object)] = object.GetUID()
-}
-
-// forgetOrphaned drops what noteOrphaned has recorded, after the component is gone.
-func (r *memories) forgetOrphaned(object client.Object) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.orphaned, client.ObjectKeyFromObject(object))
 }
 
 // isOrphaned reports whether an event has shown that the dependents are to be orphaned.
 func (r *memories) isOrphaned(key apitypes.NamespacedName, uid apitypes.UID) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	found, exists := r.orphaned[key]
-	return exists && found == uid
-}
-
-// depends records whether the dependents of a component depend on the types in the cluster.
-func (r *memories) depends(m *memory, onTypes bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	m.typed = onTypes
-}
-
-// onTypes returns the components whose dependents depend on the types in the cluster.
-func (r *memories) onTypes() []apitypes.NamespacedName {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var keys []apitypes.NamespacedName
-	for key, m := range r.byKey {
-		if m.typed {
-			keys = append(keys, key)
-		}
-	}
-	return keys
+	found, _ := r.orphaned.Load(key)
+	return found == uid
 }
 
 // A user who may read a status may lack the permission to read Secrets. With a plain digest of a Secret's content, that

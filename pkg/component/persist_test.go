@@ -39,7 +39,7 @@ func (r *rig) bareWorker(component func() Component, kind string) *worker {
 		Patience: time.Hour, Wake: func(apitypes.NamespacedName) {}, Took: measured.Generated, Panics: &generation.Catcher{},
 	})
 	w := &worker{
-		name: r.name, calls: calls, options: options, memories: newMemories(), metrics: measured,
+		author: author{name: r.name, options: options}, calls: calls, memories: newMemories(), metrics: measured,
 		resource: &resource.Client{
 			Kind: testGroup.WithKind(kind), New: func() client.Object { return component() }, ClearStatus: clearStatus, Client: r.client, Live: r.client,
 			FieldOwner: *options.FieldOwner, OwnFields: statusFields,

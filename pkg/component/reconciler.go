@@ -63,9 +63,6 @@ type Conclusion struct {
 // zero if it does not.
 type StatusHookFunc[T Component] func(component T, conclusion Conclusion) (again time.Duration, err error)
 
-// statusHook is a StatusHookFunc for components of any type.
-type statusHook func(component Component, conclusion Conclusion) (time.Duration, error)
-
 // SiblingsFunc returns the siblings of a component: other components of the same reconciler, in the cluster of the
 // component, that want some of its objects, and of which one takes over from the other. They are usually revisions of
 // the same set. Both sides must say so: if b is newer than a, then a is older than b.
@@ -75,23 +72,27 @@ type statusHook func(component Component, conclusion Conclusion) (time.Duration,
 // component must not be changed.
 type SiblingsFunc[T Component] func(ctx context.Context, reader client.Reader, component T) (map[apitypes.NamespacedName]reconciler.Relation, error)
 
-// siblingsFunc is a SiblingsFunc for components of any type.
-type siblingsFunc func(ctx context.Context, reader client.Reader, component Component) (map[apitypes.NamespacedName]reconciler.Relation, error)
+// author has what the author of an operator has chosen. The functions are adapted to components of any type.
+type author struct {
+	name      string
+	generator generator.Generator
+	options   ReconcilerOptions
+	hooks     struct {
+		postRead, preReconcile, postReconcile, preDelete, postDelete []HookFunc[Component]
+	}
+	statusHooks []StatusHookFunc[Component]
+	// siblings is nil if components have none, waveNames if waves have numbers only.
+	siblings  SiblingsFunc[Component]
+	waveNames func(component Component, order int) string
+}
 
 // Reconciler reconciles components of type T, a pointer to a struct. NewReconciler creates it, and SetupWithManager
 // adds it to a manager. Hooks must be added before that. All other methods are safe for concurrent use.
 type Reconciler[T Component] struct {
-	name      string
-	generator generator.Generator
-	options   ReconcilerOptions
-	// The functions of the author are adapted to components of any type.
-	hooks       authorHooks
-	statusHooks []statusHook
-	siblings    siblingsFunc
-	waveNames   func(component Component, order int) string
-	queue       *queue.Wakeups
-	worker      *worker
-	err         error
+	author author
+	queue  *queue.Wakeups
+	worker *worker
+	err    error
 }
 
 var _ reconcile.Reconciler = &Reconciler[Component]{}
@@ -100,7 +101,6 @@ var _ reconcile.Reconciler = &Reconciler[Component]{}
 // name, unique in all clusters concerned. It is the prefix of labels and annotations of dependents, and the default of
 // finalizer and field owner. SetupWithManager returns errors in the arguments.
 func NewReconciler[T Component](name string, resourceGenerator generator.Generator, options ReconcilerOptions) *Reconciler[T] {
-	r := &Reconciler[T]{name: name, generator: resourceGenerator, queue: queue.NewWakeups()}
 	completed, err := options.complete(name)
 	if resourceGenerator == nil {
 		err = errors.Join(err, errors.New("a generator is required"))
@@ -108,20 +108,19 @@ func NewReconciler[T Component](name string, resourceGenerator generator.Generat
 	if t := reflect.TypeFor[T](); t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
 		err = errors.Join(err, fmt.Errorf("components must be pointers to structs, not %s", t))
 	}
-	err = errors.Join(err, checkCondition(resourceGenerator))
-	r.options, r.err = completed, err
-	return r
+	made := author{name: name, generator: resourceGenerator, options: completed}
+	return &Reconciler[T]{author: made, queue: queue.NewWakeups(), err: errors.Join(err, made.checkCondition())}
 }
 
 // WithPostReadHook adds a hook that runs after the component was read and its references were loaded, also while the
 // component is being deleted.
 func (r *Reconciler[T]) WithPostReadHook(hook HookFunc[T]) *Reconciler[T] {
-	return r.addHook(&r.hooks.postRead, hook)
+	return r.addHook(&r.author.hooks.postRead, hook)
 }
 
 // WithPreReconcileHook adds a hook that runs before dependents are generated.
 func (r *Reconciler[T]) WithPreReconcileHook(hook HookFunc[T]) *Reconciler[T] {
-	return r.addHook(&r.hooks.preReconcile, hook)
+	return r.addHook(&r.author.hooks.preReconcile, hook)
 }
 
 // WithPostReconcileHook adds a hook that runs at the end of a pass in which all dependents are ready: once when the
@@ -129,32 +128,28 @@ func (r *Reconciler[T]) WithPreReconcileHook(hook HookFunc[T]) *Reconciler[T] {
 // annotations of the component have changed, when Trigger is called, and after the requeue interval; and once after the
 // operator has started. It runs again as long as it fails.
 func (r *Reconciler[T]) WithPostReconcileHook(hook HookFunc[T]) *Reconciler[T] {
-	return r.addHook(&r.hooks.postReconcile, hook)
+	return r.addHook(&r.author.hooks.postReconcile, hook)
 }
 
 // WithPreDeleteHook adds a hook that runs before the reconciler checks whether the dependents may be deleted.
 // References that are missing then stay empty, except those to the kubeconfig. It does not run if the component is
 // deleted with the propagation policy Orphan.
 func (r *Reconciler[T]) WithPreDeleteHook(hook HookFunc[T]) *Reconciler[T] {
-	return r.addHook(&r.hooks.preDelete, hook)
+	return r.addHook(&r.author.hooks.preDelete, hook)
 }
 
 // WithPostDeleteHook adds a hook that runs when all dependents are gone. It runs neither if the target was abandoned,
 // nor if the component is deleted with the propagation policy Orphan.
 func (r *Reconciler[T]) WithPostDeleteHook(hook HookFunc[T]) *Reconciler[T] {
-	return r.addHook(&r.hooks.postDelete, hook)
+	return r.addHook(&r.author.hooks.postDelete, hook)
 }
 
 // WithStatusHook adds a hook that completes the status of a component. It runs in each pass except the last one of a
 // component that is being deleted. After an error the status is written as it is, and the pass is repeated.
 func (r *Reconciler[T]) WithStatusHook(hook StatusHookFunc[T]) *Reconciler[T] {
 	return r.add(hook == nil, func() {
-		r.statusHooks = append(r.statusHooks, func(component Component, conclusion Conclusion) (time.Duration, error) {
-			own, err := ownOf[T](component)
-			if err != nil {
-				return 0, err
-			}
-			return hook(own, conclusion)
+		r.author.statusHooks = append(r.author.statusHooks, func(component Component, conclusion Conclusion) (time.Duration, error) {
+			return hook(ownOf[T](component), conclusion)
 		})
 	})
 }
@@ -163,12 +158,8 @@ func (r *Reconciler[T]) WithStatusHook(hook StatusHookFunc[T]) *Reconciler[T] {
 // sibling appears, goes, or changes its relation. Defaults to none.
 func (r *Reconciler[T]) WithSiblings(find SiblingsFunc[T]) *Reconciler[T] {
 	return r.add(find == nil, func() {
-		r.siblings = func(ctx context.Context, reader client.Reader, component Component) (map[apitypes.NamespacedName]reconciler.Relation, error) {
-			own, err := ownOf[T](component)
-			if err != nil {
-				return nil, err
-			}
-			return find(ctx, reader, own)
+		r.author.siblings = func(ctx context.Context, reader client.Reader, component Component) (map[apitypes.NamespacedName]reconciler.Relation, error) {
+			return find(ctx, reader, ownOf[T](component))
 		}
 	})
 }
@@ -181,24 +172,14 @@ func (r *Reconciler[T]) WithSiblings(find SiblingsFunc[T]) *Reconciler[T] {
 // in errors of the engine.
 func (r *Reconciler[T]) WithWaveNames(name func(component T, order int) string) *Reconciler[T] {
 	return r.add(name == nil, func() {
-		r.waveNames = func(component Component, order int) string {
-			own, err := ownOf[T](component)
-			if err != nil {
-				return ""
-			}
-			return name(own, order)
-		}
+		r.author.waveNames = func(component Component, order int) string { return name(ownOf[T](component), order) }
 	})
 }
 
-func (r *Reconciler[T]) addHook(hooks *[]hook, run HookFunc[T]) *Reconciler[T] {
+func (r *Reconciler[T]) addHook(hooks *[]HookFunc[Component], run HookFunc[T]) *Reconciler[T] {
 	return r.add(run == nil, func() {
 		*hooks = append(*hooks, func(ctx context.Context, clnt client.Client, component Component) error {
-			own, err := ownOf[T](component)
-			if err != nil {
-				return err
-			}
-			return run(ctx, clnt, own)
+			return run(ctx, clnt, ownOf[T](component))
 		})
 	})
 }
@@ -217,13 +198,10 @@ func (r *Reconciler[T]) add(isNil bool, add func()) *Reconciler[T] {
 	return r
 }
 
-// ownOf returns a component as one of the author's type.
-func ownOf[T Component](component Component) (T, error) {
-	own, ok := component.(T)
-	if !ok {
-		return own, fmt.Errorf("unexpected component of type %T", component)
-	}
-	return own, nil
+// ownOf returns a component as one of the author's type, which newOf has made it of.
+func ownOf[T Component](component Component) T {
+	own, _ := component.(T)
+	return own
 }
 
 // errNotSetUp is the error of a reconciler without a manager.
@@ -378,37 +356,38 @@ func (o ReconcilerOptions) finalizers() annotations.Finalizers {
 // complete validates the options and sets defaults. The engine validates the options that only it uses.
 func (o ReconcilerOptions) complete(name string) (ReconcilerOptions, error) {
 	var problems []error
-	if messages := validation.IsDNS1123Subdomain(name); len(messages) > 0 {
-		problems = append(problems, fmt.Errorf("name %q: %s", name, strings.Join(messages, "; ")))
+	check := func(what string, value string, validate func(string) []string) {
+		if messages := validate(value); len(messages) > 0 {
+			problems = append(problems, fmt.Errorf("%s %q: %s", what, value, strings.Join(messages, "; ")))
+		}
 	}
+	wrap := func(option string, err error) {
+		if err != nil {
+			problems = append(problems, fmt.Errorf("option %s: %w", option, err))
+		}
+	}
+	check("name", name, validation.IsDNS1123Subdomain)
 	o.FieldOwner = cmp.Or(o.FieldOwner, &name)
 	o.Finalizer = cmp.Or(o.Finalizer, &name)
 	if owner := *o.FieldOwner; owner == "" || len(owner) > 128 {
 		problems = append(problems, fmt.Errorf("option FieldOwner %q: must have 1 to 128 characters", owner))
 	}
-	if messages := validation.IsQualifiedName(*o.Finalizer); len(messages) > 0 {
-		problems = append(problems, fmt.Errorf("option Finalizer %q: %s", *o.Finalizer, strings.Join(messages, "; ")))
-	}
+	check("option Finalizer", *o.Finalizer, validation.IsQualifiedName)
 	for _, former := range o.FormerFinalizers {
-		if messages := validation.IsQualifiedName(former); len(messages) > 0 {
-			problems = append(problems, fmt.Errorf("option FormerFinalizers: %q: %s", former, strings.Join(messages, "; ")))
-		}
+		check("option FormerFinalizers", former, validation.IsQualifiedName)
 	}
-	problems = append(problems,
-		checkName("DefaultServiceAccount", ptr.Deref(o.DefaultServiceAccount, ""), validation.IsDNS1123Subdomain),
-		checkName("StateNamespace", o.StateNamespace, validation.IsDNS1123Label))
-	if err := clients.Hosts(o.AllowedTargets).Validate(); err != nil {
-		problems = append(problems, fmt.Errorf("option AllowedTargets: %w", err))
+	if account := ptr.Deref(o.DefaultServiceAccount, ""); account != "" {
+		check("option DefaultServiceAccount", account, validation.IsDNS1123Subdomain)
 	}
+	if o.StateNamespace != "" {
+		check("option StateNamespace", o.StateNamespace, validation.IsDNS1123Label)
+	}
+	wrap("AllowedTargets", clients.Hosts(o.AllowedTargets).Validate())
 	o.inlineLimit = cmp.Or(o.inlineLimit, defaultInlineLimit)
 	if o.ReapplyInterval != nil {
-		if err := annotations.CheckInterval(*o.ReapplyInterval); err != nil {
-			problems = append(problems, fmt.Errorf("option ReapplyInterval: %w", err))
-		}
+		wrap("ReapplyInterval", annotations.CheckInterval(*o.ReapplyInterval))
 	}
-	if err := o.MaxDeletions.Validate(); err != nil {
-		problems = append(problems, fmt.Errorf("option MaxDeletions: %w", err))
-	}
+	wrap("MaxDeletions", o.MaxDeletions.Validate())
 	if o.MaxConcurrentReconciles < 0 {
 		problems = append(problems, fmt.Errorf("option MaxConcurrentReconciles %d: must not be negative", o.MaxConcurrentReconciles))
 	}
@@ -419,21 +398,8 @@ func (o ReconcilerOptions) complete(name string) (ReconcilerOptions, error) {
 	if slices.Contains(o.ReclaimedFieldManagers, "") {
 		problems = append(problems, errors.New("option ReclaimedFieldManagers: an empty prefix would mean all field managers"))
 	}
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
+	o.Clock = cmp.Or[clock.PassiveClock](o.Clock, clock.RealClock{})
 	return o, errors.Join(problems...)
-}
-
-// checkName validates an optional name.
-func checkName(option string, value string, validate func(string) []string) error {
-	if value == "" {
-		return nil
-	}
-	if messages := validate(value); len(messages) > 0 {
-		return fmt.Errorf("option %s %q: %s", option, value, strings.Join(messages, "; "))
-	}
-	return nil
 }
 
 func (o ReconcilerOptions) policies() reconciler.Policies {

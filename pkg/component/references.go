@@ -109,7 +109,7 @@ type SecretKeyReference struct {
 // Value returns the loaded value.
 func (r *SecretKeyReference) Value() []byte { return r.value }
 
-// objectReference is one of the four references above.
+// objectReference is one of the references of this package.
 type objectReference interface {
 	// target returns kind and name.
 	target() (observe.ReferenceKind, string)
@@ -119,12 +119,13 @@ type objectReference interface {
 	content() any
 }
 
-var (
-	_ objectReference = &ConfigMapReference{}
-	_ objectReference = &ConfigMapKeyReference{}
-	_ objectReference = &SecretReference{}
-	_ objectReference = &SecretKeyReference{}
-)
+var objectReferences = []objectReference{&ConfigMapReference{}, &ConfigMapKeyReference{}, &SecretReference{}, &SecretKeyReference{}}
+
+// isObjectReference reports whether a type is that of a reference of this package. A struct that embeds one has its
+// methods, but may hold further references.
+func isObjectReference(t reflect.Type) bool {
+	return slices.ContainsFunc(objectReferences, func(reference objectReference) bool { return reflect.TypeOf(reference).Elem() == t })
+}
 
 func (r *ConfigMapReference) target() (observe.ReferenceKind, string) {
 	return observe.ReferencedConfigMap, r.Name
@@ -156,13 +157,18 @@ func values[V string | []byte](data map[string]V) map[string]any {
 	return result
 }
 
-func (r *ConfigMapReference) load(content *observe.ReferencedContent, _ []string) (any, error) {
-	data := make(map[string]string, len(content.Data))
-	for key, value := range content.Data {
-		data[key] = string(value)
+// copied returns a copy of data that others use, too.
+func copied[V string | []byte](data map[string][]byte) map[string]V {
+	result := make(map[string]V, len(data))
+	for key, value := range data {
+		result[key] = V(string(value))
 	}
-	r.data = data
-	return data, nil
+	return result
+}
+
+func (r *ConfigMapReference) load(content *observe.ReferencedContent, _ []string) (any, error) {
+	r.data = copied[string](content.Data)
+	return r.data, nil
 }
 
 func (r *ConfigMapKeyReference) load(content *observe.ReferencedContent, fallbackKeys []string) (any, error) {
@@ -175,12 +181,8 @@ func (r *ConfigMapKeyReference) load(content *observe.ReferencedContent, fallbac
 }
 
 func (r *SecretReference) load(content *observe.ReferencedContent, _ []string) (any, error) {
-	data := make(map[string][]byte, len(content.Data))
-	for key, value := range content.Data {
-		data[key] = slices.Clone(value)
-	}
-	r.data = data
-	return data, nil
+	r.data = copied[[]byte](content.Data)
+	return r.data, nil
 }
 
 func (r *SecretKeyReference) load(content *observe.ReferencedContent, fallbackKeys []string) (any, error) {
@@ -320,14 +322,12 @@ func (l *loading) loadOne(ctx context.Context, found occurrence) error {
 		return nil
 	}
 	problem := found.Path + ": " + err.Error()
-	var retriable types.RetriableError
+	_, isRetriable := errors.AsType[types.RetriableError](err)
 	switch {
-	case l.deleting && !found.Target && !l.targetUnknown:
+	case l.deleting && (!found.Target && !l.targetUnknown || found.IgnoredOnDeletion() && isMissing(err)):
 		// Hooks see it empty.
 		return nil
-	case l.deleting && found.IgnoredOnDeletion() && isMissing(err):
-		return nil
-	case isMissing(err), l.deleting && errors.As(err, &retriable):
+	case isMissing(err), l.deleting && isRetriable:
 		l.found.Missing = append(l.found.Missing, problem)
 		if found.Target && l.found.Lost == "" {
 			l.found.Lost = problem
@@ -368,29 +368,15 @@ func (l *loading) content(ctx context.Context, found occurrence) (string, error)
 
 // errNoKubeConfig says that the key exists and is empty. Without a kubeconfig, dependents would be applied to the
 // cluster of the component.
-var errNoKubeConfig = errors.New("holds an empty kubeconfig")
+var errNoKubeConfig = incompleteError{errors.New("holds an empty kubeconfig")}
 
 func isMissing(err error) bool {
-	var missingKey *missingKeyError
-	return apierrors.IsNotFound(err) || errors.As(err, &missingKey) || errors.Is(err, errNoKubeConfig)
+	_, incomplete := errors.AsType[incompleteError](err)
+	return incomplete || apierrors.IsNotFound(err)
 }
 
-// missingKeyError says that an object lacks the wanted key.
-type missingKeyError struct {
-	wanted  []string
-	present []string
-}
-
-func (e *missingKeyError) Error() string {
-	switch {
-	case len(e.wanted) == 0:
-		return "no key is set, and there is no default"
-	case len(e.present) == 0:
-		return fmt.Sprintf("has no key %s: it is empty", strings.Join(e.wanted, " or "))
-	default:
-		return fmt.Sprintf("has no key %s; its keys are: %s", strings.Join(e.wanted, " or "), outcomes.Join(e.present, ", "))
-	}
-}
+// incompleteError says what an object lacks.
+type incompleteError struct{ error }
 
 // pick returns the value of a key, or, without a key, that of the first existing fallback key.
 func pick(content *observe.ReferencedContent, key string, fallbackKeys []string) ([]byte, error) {
@@ -403,7 +389,16 @@ func pick(content *observe.ReferencedContent, key string, fallbackKeys []string)
 			return value, nil
 		}
 	}
-	return nil, &missingKeyError{wanted: wanted, present: slices.Sorted(maps.Keys(content.Data))}
+	problem := "has no key " + strings.Join(wanted, " or ")
+	switch present := slices.Sorted(maps.Keys(content.Data)); {
+	case len(wanted) == 0:
+		problem = "no key is set, and there is no default"
+	case len(present) == 0:
+		problem += ": it is empty"
+	default:
+		problem += "; its keys are: " + outcomes.Join(present, ", ")
+	}
+	return nil, incompleteError{errors.New(problem)}
 }
 
 // occurrence is a reference in a spec.
@@ -443,12 +438,6 @@ func (o occurrence) IgnoredOnDeletion() bool {
 type walker struct {
 	// extension is an interface whose implementations count as references, too; may be nil.
 	extension reflect.Type
-}
-
-// referenceTypes are the references of this package.
-var referenceTypes = []reflect.Type{
-	reflect.TypeFor[ConfigMapReference](), reflect.TypeFor[ConfigMapKeyReference](),
-	reflect.TypeFor[SecretReference](), reflect.TypeFor[SecretKeyReference](),
 }
 
 // walk calls visit for each reference in the value that spec points to. Map values are visited as copies and put back
@@ -552,31 +541,22 @@ func (w walker) isEmbeddedReference(field reflect.StructField) bool {
 }
 
 func (w walker) visitMap(value reflect.Value, at occurrence, visit func(occurrence) error) error {
-	type entry struct {
-		text string
-		key  reflect.Value
-	}
-	entries := make([]entry, 0, value.Len())
-	for _, key := range value.MapKeys() {
-		entries = append(entries, entry{text: fmt.Sprint(key.Interface()), key: key})
-	}
-	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.text, b.text) })
-	for _, e := range entries {
-		item := reflect.New(value.Type().Elem()).Elem()
-		item.Set(value.MapIndex(e.key))
-		if err := w.visit(item, at.at("["+strconv.Quote(e.text)+"]"), visit); err != nil {
+	keys := value.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	for _, key := range keys {
+		item := copyOf(value.MapIndex(key))
+		if err := w.visit(item, at.at("["+strconv.Quote(fmt.Sprint(key))+"]"), visit); err != nil {
 			return err
 		}
-		value.SetMapIndex(e.key, item)
+		value.SetMapIndex(key, item)
 	}
 	return nil
 }
 
-// isLeaf reports whether values of the type are references, and whether their methods need no pointer. A struct that
-// embeds one of our references has its methods, but may hold further references; so it is no leaf.
+// isLeaf reports whether values of the type are references, and whether their methods need no pointer.
 func (w walker) isLeaf(t reflect.Type) (leaf bool, byValue bool) {
 	switch {
-	case slices.Contains(referenceTypes, t):
+	case isObjectReference(t):
 		return true, false
 	case w.extension == nil || t.Kind() == reflect.Interface:
 		return false, false

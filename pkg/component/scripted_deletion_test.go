@@ -180,7 +180,7 @@ func TestAFinishedComponentIsNotDeletedAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	calls := 0
-	s.worker.hooks.postDelete = []hook{func(context.Context, client.Client, Component) error {
+	s.worker.hooks.postDelete = []HookFunc[Component]{func(context.Context, client.Client, Component) error {
 		calls++
 		return nil
 	}}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
@@ -39,12 +40,12 @@ import (
 // errors in the arguments of NewReconciler, and reads the identity of the cluster.
 func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	options := controller.Options{
-		MaxConcurrentReconciles: r.options.MaxConcurrentReconciles,
-		EnableWarmup:            new(!r.options.DisableWarmup),
+		MaxConcurrentReconciles: r.author.options.MaxConcurrentReconciles,
+		EnableWarmup:            new(!r.author.options.DisableWarmup),
 		NewQueue:                NewQueue,
 		RateLimiter:             errorDelays(),
 	}
-	if r.options.Sharding != nil {
+	if r.author.options.Sharding != nil {
 		options.NeedLeaderElection = new(false)
 	}
 	return r.SetupWithManagerAndBuilder(mgr, ctrl.NewControllerManagedBy(mgr).WithOptions(options))
@@ -62,16 +63,16 @@ func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]
 // pass is retried after 5 ms at first, the default of controller-runtime; SetupWithManager makes it a second.
 func (r *Reconciler[T]) SetupWithManagerAndBuilder(mgr ctrl.Manager, blder *ctrl.Builder) error {
 	if r.worker != nil {
-		return fmt.Errorf("setting up the reconciler %s: it is already set up", r.name)
+		return fmt.Errorf("setting up the reconciler %s: it is already set up", r.author.name)
 	}
 	if r.err != nil {
-		return fmt.Errorf("setting up the reconciler %s: %w", r.name, r.err)
+		return fmt.Errorf("setting up the reconciler %s: %w", r.author.name, r.err)
 	}
 	w, err := r.newWorker(mgr)
 	if err != nil {
-		return fmt.Errorf("setting up the reconciler %s: %w", r.name, err)
+		return fmt.Errorf("setting up the reconciler %s: %w", r.author.name, err)
 	}
-	if err := claimName(mgr, r.name); err != nil {
+	if err := claimName(mgr, r.author.name); err != nil {
 		return err
 	}
 	// Different groups may have kinds of the same name.
@@ -81,11 +82,11 @@ func (r *Reconciler[T]) SetupWithManagerAndBuilder(mgr ctrl.Manager, blder *ctrl
 		Named(controllerName).
 		Build(r)
 	if err != nil {
-		return fmt.Errorf("setting up the reconciler %s: %w", r.name, err)
+		return fmt.Errorf("setting up the reconciler %s: %w", r.author.name, err)
 	}
-	if elected, ok := made.(manager.LeaderElectionRunnable); ok && r.options.Sharding != nil && elected.NeedLeaderElection() {
+	if elected, ok := made.(manager.LeaderElectionRunnable); ok && r.author.options.Sharding != nil && elected.NeedLeaderElection() {
 		return fmt.Errorf("setting up the reconciler %s: option Sharding: the controller must not need leader election; "+
-			"build it with the option NeedLeaderElection set to false", r.name)
+			"build it with the option NeedLeaderElection set to false", r.author.name)
 	}
 	r.worker = w
 	return nil
@@ -112,19 +113,16 @@ func (r *Reconciler[T]) newWorker(mgr ctrl.Manager) (*worker, error) {
 		return nil, fmt.Errorf("finding the kind of %s: %w", reflect.TypeFor[T](), err)
 	}
 	w := &worker{
-		name:      r.name,
-		options:   r.options,
-		generator: r.generator, statusHooks: r.statusHooks, siblings: r.siblings, waveNames: r.waveNames,
+		author: r.author,
 		resource: &resource.Client{
 			Kind: gvk, New: func() client.Object { return newOf[T]() }, ClearStatus: clearStatus, Client: mgr.GetClient(), Live: mgr.GetAPIReader(),
-			FieldOwner: *r.options.FieldOwner, OwnFields: statusFields,
+			FieldOwner: *r.author.options.FieldOwner, OwnFields: statusFields,
 		},
 		cache:     mgr.GetCache(),
 		extension: loadExtension[T](mgr.GetClient()),
 		walker:    walker{extension: reflect.TypeFor[Reference[T]]()},
 		memories:  newMemories(),
-		places:    queue.NewPlaces(r.options.MaxConcurrentReconciles, r.options.slowVisit),
-		hooks:     r.hooks,
+		places:    queue.NewPlaces(r.author.options.MaxConcurrentReconciles, r.author.options.slowVisit),
 	}
 	for _, connect := range []func(ctrl.Manager, *queue.Wakeups) error{w.identifyCluster, w.connectClients, w.watchReferences, w.shareWork} {
 		if err := connect(mgr, r.queue); err != nil {
@@ -145,11 +143,10 @@ func clearStatus(object client.Object) {
 func loadExtension[T Component](clnt client.Client) func(context.Context, any, Component) (string, error) {
 	return func(ctx context.Context, value any, component Component) (string, error) {
 		reference, isReference := value.(Reference[T])
-		own, isOwn := component.(T)
-		if !isReference || !isOwn {
+		if !isReference {
 			return "", fmt.Errorf("%T is not a reference for a %T", value, component)
 		}
-		if err := reference.Load(ctx, clnt, own); err != nil {
+		if err := reference.Load(ctx, clnt, ownOf[T](component)); err != nil {
 			return "", err
 		}
 		return reference.Digest(), nil
@@ -197,19 +194,19 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *queue.Wakeups) error {
 		}
 	}
 	w.events = factory.Local().EventRecorder()
-	engineOptions := w.engineOptions()
-	engineOptions.Log = mgr.GetLogger().WithValues("reconciler", w.name)
 	connections := targets.New(targets.Options{
-		Factory: factory, Name: w.name, Engine: engineOptions,
+		Factory: factory, Name: w.name, Engine: w.engineOptions(mgr.GetLogger()),
 		Changed: waking(w, queue), TypesChanged: func() {
-			for _, key := range w.memories.onTypes() {
-				queue.Wake(key)
+			for key, remembered := range w.memories.all() {
+				if remembered.typed.Load() {
+					queue.Wake(key)
+				}
 			}
 		},
 		Dropped: w.places.Forget,
 	})
 	w.targets = connections
-	w.panics.Count = w.metrics.Panicked
+	w.panics.Count = w.metrics.Panics.Inc
 	w.calls = generation.NewCalls(generation.Options{
 		Patience: w.options.generatorPatience, Wake: queue.Wake, Took: w.metrics.Generated, Panics: &w.panics,
 	})
@@ -231,7 +228,7 @@ func waking(w *worker, queue *queue.Wakeups) func(key apitypes.NamespacedName) {
 	}
 }
 
-func (w *worker) engineOptions() reconciler.Options {
+func (w *worker) engineOptions(log logr.Logger) reconciler.Options {
 	return reconciler.Options{
 		FieldOwner:             *w.options.FieldOwner,
 		OwnerKind:              w.resource.Kind.Kind,
@@ -244,8 +241,9 @@ func (w *worker) engineOptions() reconciler.Options {
 		ReclaimedFieldManagers: w.options.ReclaimedFieldManagers,
 		Judge:                  w.options.judge(w.name),
 		AwaitReports:           w.options.AwaitReports,
-		OnOperation:            func(action string) { w.metrics.Operated(metrics.Action(action)) },
+		OnOperation:            w.metrics.Operated,
 		Clock:                  w.options.Clock,
+		Log:                    log.WithValues("reconciler", w.name),
 	}
 }
 

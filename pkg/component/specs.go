@@ -5,7 +5,6 @@ package component
 
 import (
 	"cmp"
-	"fmt"
 	"reflect"
 	"strings"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/component/internal/targets"
-	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -460,6 +458,15 @@ func capability[C any](component Component) (C, bool) {
 	return found, ok
 }
 
+// ask returns what a capability says; the zero value, which means the default, without the capability.
+func ask[C, V any](component Component, get func(C) V) V {
+	if found, ok := capability[C](component); ok {
+		return get(found)
+	}
+	var none V
+	return none
+}
+
 // specOf returns a pointer to the field Spec of the component, so that methods with pointer receivers count, and
 // references in it can be loaded. Without such a field, it returns the result of GetSpec.
 func specOf(component Component) any {
@@ -566,7 +573,7 @@ type IngressProperties struct {
 // Integers are of type int64. ToUnstructured panics if the type of the spec has no JSON form, or has the tag at other
 // fields than references to ConfigMaps and Secrets; so any test that calls it shows that.
 func ToUnstructured(spec any) map[string]any {
-	parameters, err := converter{}.convert(spec)
+	parameters, err := parametersOf(spec)
 	utilruntime.Must(err)
 	return parameters
 }
@@ -586,115 +593,60 @@ type settings struct {
 }
 
 func settingsOf(component Component, options ReconcilerOptions) settings {
-	s := settings{namespace: component.GetNamespace(), name: component.GetName(), presence: PresenceActive, maxDeletions: options.MaxDeletions}
-	if c, ok := capability[DeletionConfiguration](component); ok {
-		s.maxDeletions = cmp.Or(c.GetMaxDeletions(), s.maxDeletions)
+	return settings{
+		namespace:    cmp.Or(ask(component, PlacementConfiguration.GetDeploymentNamespace), component.GetNamespace()),
+		name:         cmp.Or(ask(component, PlacementConfiguration.GetDeploymentName), component.GetName()),
+		suspended:    ask(component, SuspensionConfiguration.IsSuspended),
+		presence:     cmp.Or(ask(component, PresenceConfiguration.GetPresence), PresenceActive),
+		timing:       timingOf(component),
+		policies:     policiesOf(component),
+		managedTypes: ask(component, TypeConfiguration.GetAdditionalManagedTypes),
+		maxDeletions: cmp.Or(ask(component, DeletionConfiguration.GetMaxDeletions), options.MaxDeletions),
 	}
-	if c, ok := capability[PlacementConfiguration](component); ok {
-		s.namespace = cmp.Or(c.GetDeploymentNamespace(), s.namespace)
-		s.name = cmp.Or(c.GetDeploymentName(), s.name)
-	}
-	if c, ok := capability[SuspensionConfiguration](component); ok {
-		s.suspended = c.IsSuspended()
-	}
-	if c, ok := capability[PresenceConfiguration](component); ok && c.GetPresence() != "" {
-		s.presence = c.GetPresence()
-	}
-	if c, ok := capability[TypeConfiguration](component); ok {
-		s.managedTypes = c.GetAdditionalManagedTypes()
-	}
-	s.timing = timingOf(component)
-	s.policies = policiesOf(component)
-	return s
 }
 
 func timingOf(component Component) timing {
-	var t timing
-	if c, ok := capability[RequeueConfiguration](component); ok {
-		t.requeue = c.GetRequeueInterval()
-	}
-	if c, ok := capability[RetryConfiguration](component); ok {
-		t.retry = c.GetRetryInterval()
-	}
-	if c, ok := capability[TimeoutConfiguration](component); ok {
-		t.timeout = c.GetTimeout()
-	}
-	t.requeue = max(orDuration(t.requeue, defaultRequeueInterval), shortestInterval)
-	t.retry = max(orDuration(t.retry, min(t.requeue, defaultRetryInterval)), shortestInterval)
-	t.timeout = orDuration(t.timeout, t.requeue)
-	return t
+	requeue := orDuration(ask(component, RequeueConfiguration.GetRequeueInterval), defaultRequeueInterval)
+	requeue = max(requeue, shortestInterval)
+	retry := orDuration(ask(component, RetryConfiguration.GetRetryInterval), min(requeue, defaultRetryInterval))
+	timeout := orDuration(ask(component, TimeoutConfiguration.GetTimeout), requeue)
+	return timing{requeue: requeue, retry: max(retry, shortestInterval), timeout: timeout}
 }
 
 func policiesOf(component Component) reconciler.Policies {
-	var p reconciler.Policies
-	if c, ok := capability[PolicyConfiguration](component); ok {
-		p.Adoption = c.GetAdoptionPolicy()
-		p.Update = c.GetUpdatePolicy()
-		p.Delete = c.GetDeletePolicy()
-		p.MissingNamespaces = c.GetMissingNamespacesPolicy()
+	return reconciler.Policies{
+		Adoption:          ask(component, PolicyConfiguration.GetAdoptionPolicy),
+		Update:            ask(component, PolicyConfiguration.GetUpdatePolicy),
+		Delete:            ask(component, PolicyConfiguration.GetDeletePolicy),
+		MissingNamespaces: ask(component, PolicyConfiguration.GetMissingNamespacesPolicy),
+		Reconcile:         ask(component, ReconcileConfiguration.GetReconcilePolicy),
+		Drift:             ask(component, DriftConfiguration.GetDriftPolicy),
+		ReapplyInterval:   ask(component, ReapplyConfiguration.GetReapplyInterval),
 	}
-	if c, ok := capability[ReconcileConfiguration](component); ok {
-		p.Reconcile = c.GetReconcilePolicy()
-	}
-	if c, ok := capability[DriftConfiguration](component); ok {
-		p.Drift = c.GetDriftPolicy()
-	}
-	if c, ok := capability[ReapplyConfiguration](component); ok {
-		p.ReapplyInterval = c.GetReapplyInterval()
-	}
-	return p
 }
 
-// judgeOf returns the judge of the dependents; nil means that of the reconciler.
-func judgeOf(component Component) (status.Judge, error) {
-	c, ok := capability[JudgeConfiguration](component)
-	if !ok {
-		return nil, nil
+// identity returns the identity that writes the dependents. References must be loaded before. A kubeconfig has its own
+// user.
+func (p *pass) identity() targets.Identity {
+	if kubeConfig := ask(p.component, ClientConfiguration.GetKubeConfig); len(kubeConfig) > 0 {
+		return targets.Identity{KubeConfig: kubeConfig}
 	}
-	judge, err := c.GetJudge()
-	if err != nil {
-		return nil, inventory.NewRefusedError("cannot judge dependents: " + err.Error())
-	}
-	return judge, nil
+	return p.localIdentity()
 }
 
-// identityOf returns the identity that writes the dependents. The kubeconfig must be loaded before. A kubeconfig has
-// its own user.
-func identityOf(component Component, defaultServiceAccount string) targets.Identity {
-	var id targets.Identity
-	if c, ok := capability[ClientConfiguration](component); ok {
-		id.KubeConfig = c.GetKubeConfig()
+// localIdentity returns the identity in the component's own cluster, whether dependents are there or not.
+func (p *pass) localIdentity() targets.Identity {
+	id := targets.Identity{
+		User:   ask(p.component, ImpersonationConfiguration.GetImpersonationUser),
+		Groups: ask(p.component, ImpersonationConfiguration.GetImpersonationGroups),
 	}
-	if len(id.KubeConfig) > 0 {
-		return id
-	}
-	return localIdentityOf(component, defaultServiceAccount)
-}
-
-// localIdentityOf returns the identity in the component's own cluster, whether dependents are there or not.
-func localIdentityOf(component Component, defaultServiceAccount string) targets.Identity {
-	var id targets.Identity
-	if c, ok := capability[ImpersonationConfiguration](component); ok {
-		id.User, id.Groups = c.GetImpersonationUser(), c.GetImpersonationGroups()
-	}
-	if id.User == "" && len(id.Groups) == 0 && defaultServiceAccount != "" {
-		id.User = serviceAccountPrefix + ":" + defaultServiceAccount
+	if account := ptr.Deref(p.worker.options.DefaultServiceAccount, ""); id.User == "" && len(id.Groups) == 0 && account != "" {
+		id.User = serviceAccountPrefix + ":" + account
 	}
 	if name, ok := strings.CutPrefix(id.User, serviceAccountPrefix+":"); ok {
-		id.User = serviceAccountPrefix + component.GetNamespace() + ":" + name
+		id.User = serviceAccountPrefix + p.key.Namespace + ":" + name
 	}
 	return id
-}
-
-// identityProblem says why there can be no such identity; empty if there can be.
-func identityProblem(id targets.Identity) string {
-	name, missing := strings.CutPrefix(id.User, serviceAccountPrefix+":")
-	if !missing {
-		return ""
-	}
-	return fmt.Sprintf("service account %q: a component without a namespace has no service accounts; "+
-		"leave serviceAccountName in its spec and the option DefaultServiceAccount empty, "+
-		"or have its type return the user %s<namespace>:<name> in GetImpersonationUser", name, serviceAccountPrefix)
 }
 
 // orDuration returns the fallback for values that are not positive.

@@ -262,56 +262,53 @@ type verdict struct {
 	next time.Duration
 }
 
-// polarity has the status of each condition for each state. A component that is suspended, paused or archived, or waits
-// for an approval, is Pending, but does not progress.
-var polarity = map[State]map[ConditionType]ConditionStatus{
-	StateReady:           {ConditionTypeReady: ConditionTrue, ConditionTypeReconciling: ConditionFalse, ConditionTypeStalled: ConditionFalse},
-	StatePending:         {ConditionTypeReady: ConditionUnknown, ConditionTypeReconciling: ConditionTrue, ConditionTypeStalled: ConditionFalse},
-	StateProcessing:      {ConditionTypeReady: ConditionUnknown, ConditionTypeReconciling: ConditionTrue, ConditionTypeStalled: ConditionFalse},
-	StateDeletionPending: {ConditionTypeReady: ConditionUnknown, ConditionTypeReconciling: ConditionTrue, ConditionTypeStalled: ConditionFalse},
-	StateDeleting:        {ConditionTypeReady: ConditionUnknown, ConditionTypeReconciling: ConditionTrue, ConditionTypeStalled: ConditionFalse},
-	StateError:           {ConditionTypeReady: ConditionFalse, ConditionTypeReconciling: ConditionFalse, ConditionTypeStalled: ConditionTrue},
-}
-
 // idle are the reasons of components that do not progress although they are Pending or Processing.
 var idle = []string{
 	ReadyConditionReasonSuspended, ReadyConditionReasonPaused, ReadyConditionReasonArchived, ReadyConditionReasonDeletionsHeld, ReadyConditionReasonTimeout,
 }
 
-// statusOf returns the status of one condition. An error that is being retried does not count as stalled until the
-// timeout.
+// statusOf returns the status of Ready, Reconciling or Stalled. An error that is being retried does not count as stalled until the
+// timeout. A component that is suspended, paused or archived, or waits for an approval, is Pending, but does not
+// progress.
 func (v verdict) statusOf(name ConditionType) ConditionStatus {
-	status, known := polarity[v.state][name]
-	switch {
-	case !known:
-		return ConditionUnknown
-	case v.retried && v.reason != ReadyConditionReasonTimeout && name == ConditionTypeReconciling:
-		return ConditionTrue
-	case v.retried && v.reason != ReadyConditionReasonTimeout && name == ConditionTypeStalled:
-		return ConditionFalse
-	case name == ConditionTypeReconciling && slices.Contains(idle, v.reason):
-		return ConditionFalse
+	ready, reconciling, stalled := ConditionUnknown, ConditionTrue, ConditionFalse
+	switch v.state {
+	case StateReady:
+		ready, reconciling = ConditionTrue, ConditionFalse
+	case StateError:
+		ready = ConditionFalse
+		if !v.retried || v.reason == ReadyConditionReasonTimeout {
+			reconciling, stalled = ConditionFalse, ConditionTrue
+		}
+	case StatePending, StateProcessing, StateDeletionPending, StateDeleting:
+		if slices.Contains(idle, v.reason) {
+			reconciling = ConditionFalse
+		}
 	default:
-		return status
+		return ConditionUnknown
+	}
+	switch name {
+	case ConditionTypeReady:
+		return ready
+	case ConditionTypeReconciling:
+		return reconciling
+	default:
+		return stalled
 	}
 }
 
 // healthCondition returns the type of the condition that the generator names for the health of the dependents; empty if
 // it names none.
-func (w *worker) healthCondition() ConditionType {
-	if conditioned, ok := w.generator.(generator.Conditioned); ok {
+func (a *author) healthCondition() ConditionType {
+	if conditioned, ok := a.generator.(generator.Conditioned); ok {
 		return ConditionType(conditioned.Condition())
 	}
 	return ""
 }
 
 // checkCondition refuses a condition that the generator names and that cannot be, or that the reconciler has itself.
-func checkCondition(resourceGenerator generator.Generator) error {
-	conditioned, ok := resourceGenerator.(generator.Conditioned)
-	if !ok {
-		return nil
-	}
-	switch name := ConditionType(conditioned.Condition()); name {
+func (a *author) checkCondition() error {
+	switch name := a.healthCondition(); name {
 	case "":
 		return nil
 	case ConditionTypeReady, ConditionTypeReconciling, ConditionTypeStalled:
@@ -323,16 +320,6 @@ func checkCondition(resourceGenerator generator.Generator) error {
 		}
 		return nil
 	}
-}
-
-// setHealth sets the condition that says how well the dependents do their job.
-func (s *Status) setHealth(name ConditionType, h outcomes.HealthCondition, now metav1.Time) {
-	status := ConditionFalse
-	if h.Healthy {
-		status = ConditionTrue
-	}
-	condition := s.change(name, status, now)
-	condition.Reason, condition.Message = h.Reason, outcomes.Bound(h.Message)
 }
 
 // change returns the condition, which it adds if it is missing, with the given status.

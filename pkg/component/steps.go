@@ -6,6 +6,7 @@ package component
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -42,19 +43,19 @@ func (p *pass) steps() []step {
 	}
 	if p.deleting {
 		return append(common,
-			p.findUnrecorded,         // find dependents that are not recorded
-			p.checkApproved,          // dependents whose deletion has to be approved block it
-			p.beforeDelete,           // the author's pre-delete hooks
-			p.checkAllowed,           // foreign instances of managed types block the deletion
-			p.checkForeignFinalizers, // finalizers of other controllers block it, too
-			p.runPreDeleteHooks,      // apply pre-delete hooks among the manifests, and wait for them
-			p.deleteDependents,       // delete dependents wave by wave
-			p.checkUnlisted,          // possible unrecorded dependents block the deletion
-			p.runPostDeleteHooks,     // apply post-delete hooks among the manifests, and wait for them
-			p.afterDelete,            // the author's post-delete hooks
-			p.removeHooks,            // remove the Secrets with deletion hooks
-			p.removeRecord,           // remove the ConfigMaps with the inventory
-			p.removeFinalizer,        // end the deletion
+			p.findUnrecorded,            // find dependents that are not recorded
+			p.checkApproved,             // dependents whose deletion has to be approved block it
+			p.beforeDelete,              // the author's pre-delete hooks
+			p.checkAllowed,              // foreign instances of managed types block the deletion
+			p.checkForeignFinalizers,    // finalizers of other controllers block it, too
+			p.runPreDeleteHooks,         // apply pre-delete hooks among the manifests, and wait for them
+			p.deleteDependents,          // delete dependents wave by wave
+			p.destination.CheckUnlisted, // possible unrecorded dependents block the deletion
+			p.runPostDeleteHooks,        // apply post-delete hooks among the manifests, and wait for them
+			p.afterDelete,               // the author's post-delete hooks
+			p.removal("Secrets with deletion hooks", p.deletionHooks.Remove),
+			p.removal("chunks of the inventory", p.record.Remove),
+			p.removeFinalizer, // end the deletion
 		)
 	}
 	return append(common,
@@ -95,8 +96,9 @@ func (p *pass) acknowledge(context.Context) outcomes.Outcome {
 		p.record.NoteLoss()
 	}
 	// A component without a record must not count as observed before its dependents are found. So the next pass notices
-	// the loss as well.
-	if awaited := p.keepsObservedGeneration(); !p.record.IsLost() && !awaited {
+	// the loss as well. If the predecessor has recorded it, settleInherited still depends on what is there.
+	awaited := p.record.Inherited && !p.deleting && !p.settings.suspended
+	if !p.record.IsLost() && !awaited {
 		p.status.ObservedGeneration = p.component.GetGeneration()
 	}
 	p.status.LastObservedAt = &now
@@ -125,11 +127,13 @@ func (p *pass) checkSuspended(context.Context) outcomes.Outcome {
 // checkIdentity refuses a service account that cannot exist. It does not hold back a deletion: dependents of a lost
 // target can be abandoned.
 func (p *pass) checkIdentity(context.Context) outcomes.Outcome {
-	problem := identityProblem(p.identity())
-	if problem == "" || p.deleting {
+	name, missing := strings.CutPrefix(p.identity().User, serviceAccountPrefix+":")
+	if !missing || p.deleting {
 		return outcomes.Proceed
 	}
-	return outcomes.Of(inventory.NewRefusedError(problem))
+	return outcomes.Of(inventory.NewRefusedError(fmt.Sprintf("service account %q: a component without a namespace has no service accounts; "+
+		"leave serviceAccountName in its spec and the option DefaultServiceAccount empty, "+
+		"or have its type return the user %s<namespace>:<name> in GetImpersonationUser", name, serviceAccountPrefix)))
 }
 
 // load loads the references of the spec, and computes the digest of the declaration. A recorded digest does not help to
@@ -260,12 +264,6 @@ func (p *pass) visitFormer(context.Context) outcomes.Outcome {
 // isOrphaned reports whether the component is being deleted and its dependents are to be orphaned.
 func isOrphaned(object client.Object) bool {
 	return object.GetDeletionTimestamp() != nil && slices.Contains(object.GetFinalizers(), metav1.FinalizerOrphanDependents)
-}
-
-// keepsObservedGeneration reports whether status.observedGeneration must stay as the predecessor has recorded it,
-// because settleInherited still depends on it.
-func (p *pass) keepsObservedGeneration() bool {
-	return p.record.Inherited && !p.deleting && !p.settings.suspended
 }
 
 // settleInherited keeps the revision of a component that the predecessor has processed, if the component has not

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -39,21 +40,13 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/component/internal/targets"
-	"github.com/component-operator/runtime/pkg/generator"
 )
 
 // worker implements a Reconciler for components of any type.
 type worker struct {
-	name      string
-	options   ReconcilerOptions
+	author
+
 	clusterID string
-	generator generator.Generator
-	hooks     authorHooks
-	// statusHooks complete statuses; siblings is nil if components have none.
-	statusHooks []statusHook
-	siblings    siblingsFunc
-	// waveNames names the waves of a component; nil if they have numbers only.
-	waveNames func(component Component, order int) string
 
 	// resource reads and writes components.
 	resource *resource.Client
@@ -82,14 +75,6 @@ type worker struct {
 	allowances queue.Allowances
 	// misused is set if a hook was added too late.
 	misused atomic.Bool
-}
-
-// hook is a HookFunc for a component of any type.
-type hook func(ctx context.Context, clnt client.Client, component Component) error
-
-// authorHooks are the hooks of the operator's author.
-type authorHooks struct {
-	postRead, preReconcile, postReconcile, preDelete, postDelete []hook
 }
 
 // reconcile makes one pass.
@@ -201,7 +186,7 @@ func (w *worker) filter() predicate.Predicate {
 			return w.isOurs(e.Object)
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
-			w.memories.forgetOrphaned(e.Object)
+			w.memories.orphaned.Delete(client.ObjectKeyFromObject(e.Object))
 			return w.isOurs(e.Object)
 		},
 		UpdateFunc: func(e event.UpdateEvent) bool {
@@ -209,10 +194,7 @@ func (w *worker) filter() predicate.Predicate {
 				return true
 			}
 			w.memories.noteOrphaned(e.ObjectNew)
-			if !w.isOurs(e.ObjectNew) {
-				return false
-			}
-			return resource.Concerns(e.ObjectOld, e.ObjectNew)
+			return w.isOurs(e.ObjectNew) && resource.Concerns(e.ObjectOld, e.ObjectNew)
 		},
 	}
 }
@@ -244,13 +226,12 @@ func (w *worker) ownerID(key apitypes.NamespacedName) string {
 	return w.clusterID + "/" + key.Namespace + "/" + key.Name
 }
 
-// subject returns an object that only identifies a component.
-func (w *worker) subject(key apitypes.NamespacedName, uid apitypes.UID) *unstructured.Unstructured {
+// identified returns an object that has only its identity.
+func identified(kind schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(w.resource.Kind)
-	object.SetNamespace(key.Namespace)
-	object.SetName(key.Name)
-	object.SetUID(uid)
+	object.SetGroupVersionKind(kind)
+	object.SetNamespace(namespace)
+	object.SetName(name)
 	return object
 }
 
@@ -435,7 +416,7 @@ func (w *worker) takeOver(scheme *runtime.Scheme, queue *queue.Wakeups, shard in
 // handOver drops everything remembered, watched and measured about the components of a shard.
 func (w *worker) handOver(shard int) {
 	w.metrics.ShardsHeld(-1)
-	for _, key := range w.memories.keys() {
+	for key := range w.memories.all() {
 		if w.shardOf(key) == shard {
 			w.forget(key)
 		}

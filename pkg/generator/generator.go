@@ -180,10 +180,8 @@ func Annotate(ctx context.Context, object client.Object, suffix string, value st
 	case name == "":
 		return errors.New("the reconciler has no name; set Surroundings.ReconcilerName of generator.NewContext")
 	}
-	all := maps.Clone(object.GetAnnotations())
-	if all == nil {
-		all = map[string]string{}
-	}
+	all := map[string]string{}
+	maps.Copy(all, object.GetAnnotations())
 	all[name+"/"+suffix] = value
 	object.SetAnnotations(all)
 	return nil

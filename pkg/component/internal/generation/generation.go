@@ -343,12 +343,7 @@ func (c *Calls) leave(canceled *call) error {
 }
 
 // Error is a panic that was caught.
-type Error struct {
-	// Value is the argument of panic.
-	Value any
-	// Place is where the panic happened: the last two elements of the path of the file, and the line.
-	Place string
-}
+type Error struct{ *concurrent.Panic }
 
 // Error returns value and place. The value may be an error of the API server, which quotes what it refuses.
 func (e *Error) Error() string { return fmt.Sprintf("panic: %s (%s)", e.text(), e.Place) }
@@ -369,9 +364,8 @@ type Catcher struct {
 	// Count is called for each panic.
 	Count func()
 
-	mu sync.Mutex
 	// logged has the places whose stack has been logged.
-	logged map[string]bool
+	logged sync.Map
 }
 
 // Catch catches a panic of the function that defers it. It must be deferred directly. After a panic, it calls use.
@@ -380,32 +374,18 @@ func (c *Catcher) Catch(log logr.Logger, use func(err error)) {
 	if value == nil {
 		return
 	}
-	caught := concurrent.NewPanic(value)
-	err := &Error{Value: caught.Value, Place: caught.Place}
+	caught := &Error{concurrent.NewPanic(value)}
 	if c.Count != nil {
 		c.Count()
 	}
-	if c.isNew(err.Place) {
-		log.Error(nil, "panic during the reconciliation", "reason", err.text(), "place", err.Place, "stack", string(caught.Stack))
+	if _, known := c.logged.LoadOrStore(caught.Place, true); !known {
+		log.Error(nil, "panic during the reconciliation", "reason", caught.text(), "place", caught.Place, "stack", string(caught.Stack))
 	}
-	use(err)
+	use(caught)
 }
 
 // Run does work. A panic becomes an error.
 func (c *Catcher) Run(log logr.Logger, work func() error) (err error) {
 	defer c.Catch(log, func(reason error) { err = reason })
 	return work()
-}
-
-func (c *Catcher) isNew(place string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.logged[place] {
-		return false
-	}
-	if c.logged == nil {
-		c.logged = map[string]bool{}
-	}
-	c.logged[place] = true
-	return true
 }

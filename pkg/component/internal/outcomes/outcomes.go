@@ -226,7 +226,11 @@ func (f HealthFacts) graded(notice inventory.Notice) (grade string, left time.Du
 	if notice.Grace == 0 {
 		return "", 0
 	}
-	if left = f.since().Add(notice.Grace).Sub(f.Now); left > 0 {
+	since := f.Since
+	if since.IsZero() {
+		since = f.Now
+	}
+	if left = since.Add(notice.Grace).Sub(f.Now); left > 0 {
 		return "", left
 	}
 	switch notice.Grade {
@@ -237,13 +241,6 @@ func (f HealthFacts) graded(notice inventory.Notice) (grade string, left time.Du
 	case status.GradeDegraded:
 	}
 	return string(concepts.GraceStatusDegraded), 0
-}
-
-func (f HealthFacts) since() time.Time {
-	if f.Since.IsZero() {
-		return f.Now
-	}
-	return f.Since
 }
 
 // reasonOf returns why a dependent is not ready. The judge, which sees only the object, does not know whether it was

@@ -112,21 +112,13 @@ func (s *Stay) Visit(target string) outcomes.Outcome {
 		return outcomes.Proceed
 	}
 	leave, ok := s.places.enter(target)
-	if !ok {
-		return s.crowded()
+	if ok {
+		s.leave = leave
+		return outcomes.Proceed
 	}
-	s.leave = leave
-	return outcomes.Proceed
-}
-
-// crowded is the outcome of a pass that has no place. The last error of the target is more useful to users than the
-// reason for the wait.
-func (s *Stay) crowded() outcomes.Outcome {
-	message := s.memory.unanswered
-	if message == "" {
-		message = fmt.Sprintf("waiting for its turn: too many components wait for slow clusters (%d)", s.places.limit)
-	}
-	o := outcomes.Retry(message, crowdDelay)
+	reason := fmt.Sprintf("waiting for its turn: too many components wait for slow clusters (%d)", s.places.limit)
+	// The last error of the target is more useful to users than the reason for the wait.
+	o := outcomes.Retry(cmp.Or(s.memory.unanswered, reason), crowdDelay)
 	o.Crowded = true
 	return o
 }
@@ -146,17 +138,17 @@ func (s *Stay) Interpret(ctx context.Context, o outcomes.Outcome, remote Remote,
 		s.memory.unanswered, s.memory.noAnswers = "", 0
 		return o
 	}
+	noAnswer, isUnanswered := errors.AsType[*clients.NoAnswerError](o.Err)
 	where := ""
 	if s.leave != nil && remote.KubeConfigFrom != "" {
 		where = "; its kubeconfig is in " + remote.KubeConfigFrom
 	}
-	var noAnswer *clients.NoAnswerError
 	switch cause := context.Cause(ctx); {
 	case o.Crowded:
 		return o
 	case errors.Is(cause, errTooLong):
 		o = outcomes.Retry("the pass took too long; the next one continues"+where, outcomes.FirstBackoff)
-	case o.Kind == outcomes.Error && errors.As(o.Err, &noAnswer):
+	case o.Kind == outcomes.Error && isUnanswered:
 		o = outcomes.Retry(noAnswer.Error()+where, outcomes.Backoff(s.memory.noAnswers, limit))
 		s.memory.noAnswers++
 	default:

@@ -278,6 +278,15 @@ func (s *Stores) List(ctx context.Context, kind chunks.Kind, recorded string) (c
 	return found, err
 }
 
+// RemoveAll removes all objects of a kind that belong to the component, and reports whether none is left.
+func (s *Stores) RemoveAll(ctx context.Context, kind chunks.Kind, recorded string) (complete bool, err error) {
+	found, err := s.List(ctx, kind, recorded)
+	if err != nil {
+		return false, err
+	}
+	return s.Of(kind).Remove(ctx, found)
+}
+
 // Kinds returns the types of all items, sorted.
 func Kinds(inventory []*reconciler.InventoryItem) []reconciler.TypeVersionInfo {
 	found := map[reconciler.TypeVersionInfo]bool{}

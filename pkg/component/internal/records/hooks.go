@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/chunks"
@@ -86,10 +87,15 @@ func (h *Hooks) Record(ctx context.Context, hooks []deletionhooks.Hook, version 
 // recorded returns the checksum of the recorded hooks; empty if there are none, or if they are in a namespace that is
 // not trusted.
 func (h *Hooks) recorded() string {
-	if reference := *h.field; reference != nil && h.stores.Trusts(reference.Namespace) {
+	if reference := h.reference(); h.stores.Trusts(reference.Namespace) {
 		return reference.Checksum
 	}
 	return ""
+}
+
+// reference returns what the status says about hooks; zero if it says nothing.
+func (h *Hooks) reference() inventory.DeletionHooks {
+	return ptr.Deref(*h.field, inventory.DeletionHooks{})
 }
 
 // checkKept returns an error if the server has dropped the reference to the hooks from the status.
@@ -221,10 +227,7 @@ func (h *Hooks) read(ctx context.Context) (hooks []deletionhooks.Hook, damage st
 
 // list finds all Secrets with deletion hooks.
 func (h *Hooks) list(ctx context.Context) (chunks.Handles, error) {
-	if reference := *h.field; reference != nil {
-		return h.stores.List(ctx, chunks.Secret, reference.Namespace)
-	}
-	return h.stores.List(ctx, chunks.Secret, "")
+	return h.stores.List(ctx, chunks.Secret, h.reference().Namespace)
 }
 
 // Remove deletes the Secrets with hooks, and reports whether none is left. It first records that they are no longer
@@ -240,34 +243,22 @@ func (h *Hooks) Remove(ctx context.Context) (complete bool, err error) {
 			return false, fmt.Errorf("recording that deletion hooks are done: %w", err)
 		}
 	}
-	found, err := h.list(ctx)
-	if err == nil {
-		complete, err = h.stores.Of(chunks.Secret).Remove(ctx, found)
-	}
-	if err != nil {
-		return false, fmt.Errorf("removing deletion hooks: %w", err)
-	}
-	return complete, nil
+	return h.stores.RemoveAll(ctx, chunks.Secret, h.reference().Namespace)
 }
 
 // Reached reports whether the deletion has reached a stage, or passed it.
 func (h *Hooks) Reached(stage inventory.DeletionStage) bool {
-	reference := *h.field
-	return reference != nil && reference.Stage.Reached(stage)
+	return h.reference().Stage.Reached(stage)
 }
 
 // Awaited reports whether any hooks are still to be applied or awaited.
 func (h *Hooks) Awaited() bool {
-	reference := *h.field
-	return reference != nil && reference.Objects > 0 && !h.Reached(inventory.DeletionStagePostDeleteCleanup) && !h.skipped()
+	return h.reference().Objects > 0 && !h.Reached(inventory.DeletionStagePostDeleteCleanup) && !h.skipped()
 }
 
 // Applied returns the hooks that exist: applied, and not yet removed.
 func (h *Hooks) Applied() []*reconciler.InventoryItem {
-	if reference := *h.field; reference != nil {
-		return reference.Inventory
-	}
-	return nil
+	return h.reference().Inventory
 }
 
 // Step applies the hooks of a time, waits until all are ready, and removes them. The runner has the engine, the owner and
@@ -357,22 +348,18 @@ func (h *Hooks) CheckLost(ctx context.Context) outcomes.Outcome {
 	return outcomes.Proceed
 }
 
-func (h *Hooks) skipAnnotation() string {
-	return h.handle.Reconciler + "/" + types.AnnotationKeySuffixSkipDeletionHooks
-}
-
 // skipped reports whether hooks are skipped. Hooks prepare, or follow, the deletion of dependents, not their orphaning.
 func (h *Hooks) skipped() bool {
-	return h.releasing() || h.handle.Annotation(types.AnnotationKeySuffixSkipDeletionHooks) == "true"
+	return h.releasing() || h.handle.IsAnnotated(types.AnnotationKeySuffixSkipDeletionHooks)
 }
 
 func (h *Hooks) whySkipped() string {
 	if h.releasing() {
 		return "because dependents are orphaned, not deleted"
 	}
-	return "because of the annotation " + h.skipAnnotation()
+	return "because of the annotation " + h.handle.AnnotationKey(types.AnnotationKeySuffixSkipDeletionHooks)
 }
 
 func (h *Hooks) skipAdvice() string {
-	return fmt.Sprintf("to skip deletion hooks, set the annotation %s to \"true\"", h.skipAnnotation())
+	return fmt.Sprintf("to skip deletion hooks, set the annotation %s to \"true\"", h.handle.AnnotationKey(types.AnnotationKeySuffixSkipDeletionHooks))
 }

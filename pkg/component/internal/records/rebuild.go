@@ -154,32 +154,19 @@ func (r *Record) Remove(ctx context.Context) (complete bool, err error) {
 			return false, fmt.Errorf("recording that nothing is left: %w", err)
 		}
 	}
-	found, err := r.stores.List(ctx, chunks.ConfigMap, namespace)
-	if err == nil {
-		complete, err = r.stores.Of(chunks.ConfigMap).Remove(ctx, found)
-	}
-	if err != nil {
-		return false, fmt.Errorf("removing the inventory: %w", err)
-	}
-	return complete, nil
+	return r.stores.RemoveAll(ctx, chunks.ConfigMap, namespace)
 }
 
 // proofSeparator separates the valid checksum from the former one, which the status may still refer to.
 const proofSeparator = ","
 
-func proofAnnotation(reconciler string) string {
-	return reconciler + "/" + types.AnnotationKeySuffixDeletionHooksChecksum
-}
-
-// proof returns the checksums that the annotation confirms.
-func (h *Hooks) proof() string {
-	return h.handle.Annotation(types.AnnotationKeySuffixDeletionHooksChecksum)
-}
+// proof is the suffix of the annotation with the checksums that it confirms.
+const proof = types.AnnotationKeySuffixDeletionHooksChecksum
 
 // prove makes the annotation confirm a checksum. The one that the status refers to stays confirmed, because the process
 // may die before it changes the status.
 func (h *Hooks) prove(ctx context.Context, checksum string) error {
-	current, _, _ := strings.Cut(h.proof(), proofSeparator)
+	current, _, _ := strings.Cut(h.handle.Annotation(proof), proofSeparator)
 	if current == checksum {
 		return nil
 	}
@@ -187,7 +174,7 @@ func (h *Hooks) prove(ctx context.Context, checksum string) error {
 	if recorded := *h.field; recorded != nil && current != "" && recorded.Checksum == current {
 		value += proofSeparator + current
 	}
-	if err := h.handle.Annotate(ctx, proofAnnotation(h.handle.Reconciler), value); err != nil {
+	if err := h.handle.Annotate(ctx, proof, value); err != nil {
 		return fmt.Errorf("confirming deletion hooks: %w", err)
 	}
 	return nil
@@ -195,10 +182,10 @@ func (h *Hooks) prove(ctx context.Context, checksum string) error {
 
 // dropProof removes the annotation of a component without hooks.
 func (h *Hooks) dropProof(ctx context.Context) error {
-	if h.proof() == "" {
+	if h.handle.Annotation(proof) == "" {
 		return nil
 	}
-	if err := h.handle.Annotate(ctx, proofAnnotation(h.handle.Reconciler), nil); err != nil {
+	if err := h.handle.Annotate(ctx, proof, nil); err != nil {
 		return fmt.Errorf("removing the confirmation of deletion hooks: %w", err)
 	}
 	return nil
@@ -207,22 +194,17 @@ func (h *Hooks) dropProof(ctx context.Context) error {
 // lacksProof says why the hooks that the status refers to must not be trusted; empty if they can be.
 func (h *Hooks) lacksProof() string {
 	reference := *h.field
-	if reference.Checksum == chunks.Checksum(nil) {
-		return "" // there are none
-	}
-	if slices.Contains(strings.Split(h.proof(), proofSeparator), reference.Checksum) {
+	// With the checksum of nothing, there are none.
+	if reference.Checksum == chunks.Checksum(nil) || slices.Contains(strings.Split(h.handle.Annotation(proof), proofSeparator), reference.Checksum) {
 		return ""
 	}
 	return fmt.Sprintf("the annotation %s of the component does not confirm the hooks that status.deletionHooks refers to; if they are right, set it to %s",
-		proofAnnotation(h.handle.Reconciler), reference.Checksum)
+		h.handle.AnnotationKey(proof), reference.Checksum)
 }
 
 // WithoutProof returns the annotations without the confirmation, which follows from the generated objects.
 func WithoutProof(annotations map[string]string, reconciler string) map[string]string {
-	if _, found := annotations[proofAnnotation(reconciler)]; !found {
-		return annotations
-	}
 	others := maps.Clone(annotations)
-	delete(others, proofAnnotation(reconciler))
+	delete(others, reconciler+"/"+proof)
 	return others
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
@@ -89,8 +90,9 @@ type nextRecord struct {
 // Open returns the record of a component for one pass. The limit is the size of an inventory, in bytes of JSON, from
 // which on it is stored in chunks; from an eighth of it on, it is packed.
 func Open(fields Fields, memory *Memory, stores *Stores, limit int) *Record {
-	for _, list := range fields.lists() {
-		*list = chunks.ValidInventory(*list)
+	*fields.Inventory = chunks.ValidInventory(*fields.Inventory)
+	if hooks := *fields.DeletionHooks; hooks != nil {
+		hooks.Inventory = chunks.ValidInventory(hooks.Inventory)
 	}
 	r := &Record{memory: memory, handle: stores.Handle, stores: stores, fields: fields, limit: limit, mark: fields.takeMark()}
 	r.cluster = r.mark.cluster
@@ -237,23 +239,6 @@ func (r *Record) read(ctx context.Context, reference *inventory.Record) error {
 	return nil
 }
 
-// liveRecord reads the record from the server; nil if there is none.
-func liveRecord(ctx context.Context, handle *resource.Handle) (*inventory.Record, error) {
-	status, err := handle.LiveStatus(ctx)
-	if err != nil || status[recordField] == nil {
-		return nil, err
-	}
-	raw, err := json.Marshal(status[recordField])
-	if err != nil {
-		return nil, fmt.Errorf("encoding status.inventoryRecord: %w", err)
-	}
-	found := &inventory.Record{}
-	if err := json.Unmarshal(raw, found); err != nil {
-		return nil, fmt.Errorf("decoding status.inventoryRecord: %w", err)
-	}
-	return found, nil
-}
-
 // persistent returns the status to write. It has no list if the inventory is stored elsewhere, or if the list would be
 // mistaken for a complete one.
 func (r *Record) persistent() (map[string]any, error) {
@@ -309,14 +294,16 @@ func (r *Record) saved(ctx context.Context, changed bool, err error) {
 // name. The server may have that status nevertheless: clients repeat a request whose outcome the server could not tell,
 // and then the refusal answers the second attempt.
 func (r *Record) unreferenced(ctx context.Context, written chunks.Handles) chunks.Handles {
-	reference, err := liveRecord(ctx, r.handle)
+	status, err := r.handle.LiveStatus(ctx)
 	if err != nil {
 		return nil
 	}
-	remaining := maps.Clone(written)
-	if reference == nil {
-		return remaining
+	raw, err := json.Marshal(status[recordField])
+	var reference inventory.Record
+	if err != nil || json.Unmarshal(raw, &reference) != nil {
+		return nil
 	}
+	remaining := maps.Clone(written)
 	for _, name := range reference.Chunks {
 		if remaining[name].Namespace == reference.Namespace {
 			delete(remaining, name)
@@ -342,13 +329,9 @@ func (f Fields) isEmpty() bool { return len(*f.Inventory) == 0 && !f.hasRecord()
 
 // Unlisted returns the kinds that may have unrecorded dependents, because they could not be listed during a rebuild.
 func (f Fields) Unlisted() []reconciler.TypeInfo {
-	record := *f.Record
-	if record == nil {
-		return nil
-	}
-	kinds := make([]reconciler.TypeInfo, len(record.Unlisted))
-	for i, kind := range record.Unlisted {
-		kinds[i] = reconciler.TypeInfo(kind)
+	var kinds []reconciler.TypeInfo
+	for _, kind := range ptr.Deref(*f.Record, inventory.Record{}).Unlisted {
+		kinds = append(kinds, reconciler.TypeInfo(kind))
 	}
 	return kinds
 }
@@ -358,20 +341,12 @@ func (f Fields) setUnlisted(kinds []reconciler.TypeInfo) {
 	if len(kinds) == 0 && *f.Record == nil {
 		return
 	}
-	changed := inventory.Record{Inline: true}
-	if *f.Record != nil {
-		changed = **f.Record
-	}
-	changed.Unlisted = unlistedKinds(kinds)
-	*f.Record = &changed
-}
-
-func unlistedKinds(kinds []reconciler.TypeInfo) []inventory.UnlistedKind {
-	var unlisted []inventory.UnlistedKind
+	changed := ptr.Deref(*f.Record, inventory.Record{Inline: true})
+	changed.Unlisted = nil
 	for _, kind := range kinds {
-		unlisted = append(unlisted, inventory.UnlistedKind(kind))
+		changed.Unlisted = append(changed.Unlisted, inventory.UnlistedKind(kind))
 	}
-	return unlisted
+	*f.Record = &changed
 }
 
 // KindTexts formats kinds for messages.
@@ -390,10 +365,7 @@ func (f Fields) isPacked() bool { return f.hasRecord() && len((*f.Record).Conten
 
 // chunkNamespace returns the namespace that has, or had, chunks; empty if there is none.
 func (f Fields) chunkNamespace() string {
-	if *f.Record == nil {
-		return ""
-	}
-	return (*f.Record).Namespace
+	return ptr.Deref(*f.Record, inventory.Record{}).Namespace
 }
 
 // maxCompleted is the maximum number of purged dependents that the status records.
@@ -407,7 +379,7 @@ func newRecord(list chunks.List, items []*reconciler.InventoryItem) *inventory.R
 // refer returns a record that refers to the chunks of a list.
 func (f Fields) refer(list chunks.List) *inventory.Record {
 	reference := newRecord(list, *f.Inventory)
-	reference.Unlisted = unlistedKinds(f.Unlisted())
+	reference.Unlisted = ptr.Deref(*f.Record, inventory.Record{}).Unlisted
 	for _, item := range *f.Inventory {
 		if item.Phase == reconciler.PhaseCompleted && len(reference.Completed) < maxCompleted {
 			reference.Completed = append(reference.Completed, inventory.CompletedDependent{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo, Digest: item.Digest})
@@ -425,15 +397,6 @@ func completed(record *inventory.Record) []*reconciler.InventoryItem {
 		}
 	}
 	return list
-}
-
-// lists returns the item lists of the status.
-func (f Fields) lists() []*[]*reconciler.InventoryItem {
-	lists := []*[]*reconciler.InventoryItem{f.Inventory}
-	if hooks := *f.DeletionHooks; hooks != nil {
-		lists = append(lists, &hooks.Inventory)
-	}
-	return lists
 }
 
 // The status records the number of dependents and a checksum of their names. So an inventory that a user has emptied or

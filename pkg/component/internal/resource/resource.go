@@ -30,28 +30,14 @@ var ErrChanged = errors.New("another client modified the component during the re
 // Subject.Fence wrap it.
 var ErrNotOurs = errors.New("this replica may have lost the shard of the component")
 
-// RejectedError says that the server rejects a status.
-type RejectedError struct {
-	err error
-}
-
-func (e *RejectedError) Error() string {
-	return "the API server rejects the status (is the CustomResourceDefinition older than this operator?): " + e.err.Error()
-}
-
-func (e *RejectedError) Unwrap() error { return e.err }
-
-// IsRejected reports whether an error is, or wraps, a RejectedError.
-func IsRejected(err error) bool {
-	var rejected *RejectedError
-	return errors.As(err, &rejected)
-}
+// ErrRejected says that the server rejects a status.
+var ErrRejected = errors.New("the API server rejects the status (is the CustomResourceDefinition older than this operator?)")
 
 // maxConflicts is how often a write is tried while other clients write at the same time.
 const maxConflicts = 8
 
 // Write replaces the status. It fails with ErrChanged if another client has changed the status meanwhile, and with a
-// RejectedError if the server rejects the status.
+// ErrRejected if the server rejects the status.
 func (h *Handle) Write(ctx context.Context, status map[string]any) error {
 	patched, err := h.patch(ctx, "status", func() map[string]any {
 		// Dropped fields are sent again: the server may keep them now, and a part of a value is worse than none.
@@ -65,7 +51,7 @@ func (h *Handle) Write(ctx context.Context, status map[string]any) error {
 	case apierrors.IsNotFound(err):
 		return h.whyNotFound(ctx)
 	case apierrors.IsInvalid(err):
-		return &RejectedError{err: err}
+		return fmt.Errorf("%w: %w", ErrRejected, err)
 	default:
 		return fmt.Errorf("writing the status: %w", err)
 	}
@@ -82,12 +68,10 @@ func (h *Handle) ChangeFinalizers(ctx context.Context, change func([]string) []s
 		return map[string]any{"metadata": map[string]any{"finalizers": wanted}}
 	})
 	switch {
-	case err == nil && patched == nil:
-		return nil
-	case err == nil:
+	case err == nil && patched != nil:
 		h.moveTo(patched)
 		return nil
-	case isFinal(err):
+	case err == nil || isFinal(err):
 		return err
 	case apierrors.IsNotFound(err):
 		return ErrChanged
@@ -99,10 +83,10 @@ func (h *Handle) ChangeFinalizers(ctx context.Context, change func([]string) []s
 	}
 }
 
-// Annotate sets an annotation of the component; nil removes it.
-func (h *Handle) Annotate(ctx context.Context, key string, value any) error {
+// Annotate sets an annotation of the reconciler; nil removes it.
+func (h *Handle) Annotate(ctx context.Context, suffix string, value any) error {
 	patched, err := h.patch(ctx, "", func() map[string]any {
-		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: value}}}
+		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{h.AnnotationKey(suffix): value}}}
 	})
 	if apierrors.IsNotFound(err) {
 		return ErrChanged
@@ -122,8 +106,8 @@ type rereadError struct{ error }
 func (e rereadError) Unwrap() error { return e.error }
 
 func isFinal(err error) bool {
-	var reread rereadError
-	return errors.Is(err, ErrChanged) || errors.As(err, &reread)
+	_, failed := errors.AsType[rereadError](err)
+	return failed || errors.Is(err, ErrChanged)
 }
 
 // patch sends a merge patch that is guarded by the version of the pass, and returns the response. After a conflict with
@@ -195,16 +179,11 @@ func (h *Handle) written(status map[string]any, patched client.Object) error {
 
 // reportDropped reports each dropped field once.
 func (h *Handle) reportDropped(lost []string) {
-	lost = slices.DeleteFunc(lost, func(field string) bool { return h.memory.reported[field] })
+	lost = Without(lost, h.memory.reported)
 	if len(lost) == 0 {
 		return
 	}
-	if h.memory.reported == nil {
-		h.memory.reported = map[string]bool{}
-	}
-	for _, field := range lost {
-		h.memory.reported[field] = true
-	}
+	h.memory.reported = append(h.memory.reported, lost...)
 	fields := strings.Join(lost, ", ")
 	h.Log.Info("the CustomResourceDefinition of the component is older than this operator and drops fields of its status", "fields", fields)
 	h.Warn("StatusPruned", "the CustomResourceDefinition is older than this operator, and lacks "+texts.Truncate(fields, 800)+"; update it")
@@ -219,7 +198,7 @@ func (h *Handle) whyNotFound(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("reading the component, whose status was not found: %w", err)
 	default:
-		return &RejectedError{err: errors.New("the component has no status subresource")}
+		return fmt.Errorf("%w: the component has no status subresource", ErrRejected)
 	}
 }
 
@@ -389,10 +368,16 @@ func (c *Client) Open(component client.Object, memory *Memory, subject Subject) 
 // Name names the component in messages.
 func (h *Handle) Name() string { return h.client.Kind.Kind + " " + h.Key.String() }
 
+// AnnotationKey returns the key of an annotation of the reconciler.
+func (h *Handle) AnnotationKey(suffix string) string { return h.Reconciler + "/" + suffix }
+
 // Annotation returns the value of an annotation of the reconciler.
 func (h *Handle) Annotation(suffix string) string {
-	return h.component.GetAnnotations()[h.Reconciler+"/"+suffix]
+	return h.component.GetAnnotations()[h.AnnotationKey(suffix)]
 }
+
+// IsAnnotated reports whether an annotation of the reconciler is "true".
+func (h *Handle) IsAnnotated(suffix string) bool { return h.Annotation(suffix) == "true" }
 
 // Live returns a reader that asks the server.
 func (h *Handle) Live() client.Reader { return h.client.Live }
@@ -411,10 +396,8 @@ func (h *Handle) WroteStatus(status map[string]any) bool { return Same(h.base, s
 
 // WriteField writes one field of the status before all others.
 func (h *Handle) WriteField(ctx context.Context, field string, value any) error {
-	status := maps.Clone(h.base)
-	if status == nil {
-		status = map[string]any{}
-	}
+	status := map[string]any{}
+	maps.Copy(status, h.base)
 	status[field] = value
 	return h.Write(ctx, status)
 }
@@ -438,7 +421,7 @@ type Memory struct {
 	// sent is the last written status, received the server's version of it; set only if they differ.
 	sent, received map[string]any
 	// reported has the dropped fields that were reported before.
-	reported map[string]bool
+	reported []string
 	// rejections is the number of consecutive rejected status writes.
 	rejections int
 }

@@ -64,20 +64,14 @@ func withStatus(component client.Object) any {
 			// Methods with a pointer receiver may encode it.
 			status = status.Addr()
 		}
-		return struct {
-			Status any `json:"status"`
-		}{status.Interface()}
+		return map[string]any{"status": status.Interface()}
 	}
 	return component
 }
 
-type statusEnvelope struct {
-	Status map[string]any `json:"status"`
-}
-
 // setStatus replaces the status of a component by one that StatusOf has returned.
 func (c *Client) setStatus(component client.Object, status map[string]any) error {
-	raw, err := json.Marshal(statusEnvelope{Status: status})
+	raw, err := json.Marshal(map[string]any{"status": status})
 	if err != nil {
 		return fmt.Errorf("encoding the status of the component: %w", err)
 	}

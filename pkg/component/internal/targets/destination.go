@@ -142,23 +142,15 @@ func notConnected(err error) outcomes.Outcome {
 	return outcomes.Outcome{Kind: outcomes.Refused, Message: "connecting to the cluster of the dependents: " + err.Error()}
 }
 
-// holdOrLose continues with the connection of an earlier pass; without one, the target is lost.
+// holdOrLose makes the deletion continue with the connection of an earlier pass. If there is none to the cluster of the
+// dependents, the target is lost.
 func (d *Destination) holdOrLose(reason error) outcomes.Outcome {
-	if d.hold() {
-		return outcomes.Proceed
-	}
-	return d.loseTarget(reason)
-}
-
-// hold makes the deletion continue with the connection of an earlier pass. It reports whether there is one to the
-// cluster of the dependents.
-func (d *Destination) hold() bool {
 	held, cluster := d.options.Connector.Held(d.handle.Key)
 	if held == nil || d.isGivenUp() || d.cluster.UID != "" && cluster.UID != d.cluster.UID {
-		return false
+		return d.loseTarget(reason)
 	}
 	d.target, d.held = held, true
-	return true
+	return outcomes.Proceed
 }
 
 // identify finds out which cluster an identity connects to, with at most one request per connection. The result is
@@ -178,13 +170,13 @@ func (d *Destination) connectFormer(ctx context.Context, id Identity) (moved boo
 		return false, outcomes.Proceed
 	}
 	present, err := d.identify(ctx, id)
-	var notConnected NotConnectedError
-	var noAnswer *clients.NoAnswerError
+	_, notConnected := errors.AsType[NotConnectedError](err)
+	_, noAnswer := errors.AsType[*clients.NoAnswerError](err)
 	switch {
-	case errors.As(err, &noAnswer) && !deleting:
+	case noAnswer && !deleting:
 		// The next step would wait just as long.
 		return true, outcomes.Of(fmt.Errorf("identifying the cluster of the dependents: %w", err))
-	case errors.As(err, &notConnected), err != nil && (!occupied || d.cluster.UID == ""):
+	case notConnected, err != nil && (!occupied || d.cluster.UID == ""):
 		// The next step reports the error.
 		return false, outcomes.Proceed
 	case err != nil && deleting:
@@ -257,12 +249,12 @@ func (d *Destination) loseTarget(reason error) outcomes.Outcome {
 }
 
 func (d *Destination) abandonAnnotation() string {
-	return d.handle.Reconciler + "/" + types.AnnotationKeySuffixAbandonTarget
+	return d.handle.AnnotationKey(types.AnnotationKeySuffixAbandonTarget)
 }
 
 // isGivenUp reports whether the user has allowed to abandon unreachable dependents.
 func (d *Destination) isGivenUp() bool {
-	return d.handle.Annotation(types.AnnotationKeySuffixAbandonTarget) == "true"
+	return d.handle.IsAnnotated(types.AnnotationKeySuffixAbandonTarget)
 }
 
 // abandon gives up the dependents, and reports which ones remain.
@@ -288,7 +280,7 @@ func (d *Destination) Unreachable(ctx context.Context, err error) outcomes.Outco
 	switch {
 	case apiserver.IsAdmission(err):
 		o.Message += fmt.Sprintf("; allow it, or set the annotation %s to \"true\" to orphan all dependents instead of deleting them",
-			d.handle.Reconciler+"/"+types.AnnotationKeySuffixOrphanDependents)
+			d.handle.AnnotationKey(types.AnnotationKeySuffixOrphanDependents))
 	case err == nil || !d.isOutOfReach(ctx, err):
 	case d.isGivenUp():
 		d.abandon(err)
@@ -323,14 +315,15 @@ func (d *Destination) rehearseDeletion(ctx context.Context, of reconciler.Object
 // is missing. A failure to read the component, or to write its status, says nothing about that cluster.
 func (d *Destination) isOutOfReach(ctx context.Context, err error) bool {
 	var status apierrors.APIStatus
-	var refused *reconciler.RefusedError
-	var fenced *reconciler.FencedError
+	_, refused := errors.AsType[*reconciler.RefusedError](err)
+	_, fenced := errors.AsType[*reconciler.FencedError](err)
+	isRemote := d.IsRemote() || d.held || d.next != nil && d.cluster.UID != LocalCluster
 	switch {
-	case errors.As(err, &fenced), ctx.Err() != nil || d.record.Unsaved() || errors.As(err, &refused):
+	case fenced || refused || ctx.Err() != nil || d.record.Unsaved():
 		return false
 	case apierrors.IsForbidden(err):
 		return true
-	case !d.IsRemote() && !d.wasRemote() && !d.held:
+	case !isRemote:
 		return false
 	case apierrors.IsUnauthorized(err):
 		return true
@@ -339,21 +332,16 @@ func (d *Destination) isOutOfReach(ctx context.Context, err error) bool {
 	}
 }
 
-// wasRemote reports whether the dependents are in another cluster, and move.
-func (d *Destination) wasRemote() bool {
-	return d.next != nil && d.cluster.UID != LocalCluster
-}
-
 // CheckUnlisted blocks the deletion while there may be unrecorded dependents.
-func (d *Destination) CheckUnlisted() outcomes.Outcome {
+func (d *Destination) CheckUnlisted(context.Context) outcomes.Outcome {
 	unlisted := d.record.Unlisted()
 	if len(unlisted) == 0 || d.abandoned {
 		return outcomes.Proceed
 	}
 	kinds := records.KindTexts(unlisted)
 	if !d.isGivenUp() {
-		advice := "; grant the operator permission to list these kinds, or set the annotation %s to \"true\" to abandon the dependents"
-		return outcomes.Retry(fmt.Sprintf("there may be dependents left"+advice, d.abandonAnnotation()), outcomes.MissingDelay)
+		return outcomes.Retry(fmt.Sprintf("there may be dependents left; grant the operator permission to list these kinds, "+
+			"or set the annotation %s to \"true\" to abandon the dependents", d.abandonAnnotation()), outcomes.MissingDelay)
 	}
 	d.abandoned = true
 	d.handle.Log.Info("dependents may be abandoned", "kinds", kinds)

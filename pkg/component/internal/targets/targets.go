@@ -13,7 +13,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -40,27 +39,26 @@ type Target struct {
 	ID     string
 	Client cluster.Client
 	Engine Engine
-	// unwatchable returns the kinds of dependents that cannot be watched; see reconciler.Reconciler.Unwatched. May be
-	// nil.
-	unwatchable func() []schema.GroupKind
-	// types starts watching the types of the cluster. May be nil.
-	types func()
+	// own is the engine; nil if the target was not made by Targets.
+	own     *reconciler.Reconciler
+	changes *typeChanges
 }
 
 // WatchTypes starts watching the types of the cluster.
 func (t *Target) WatchTypes() {
-	if t.types != nil {
-		t.types()
+	if t.own != nil {
+		// What was read before the watch began may be outdated.
+		t.own.WatchTypes(func(bool) { generating.InvalidateDiscovery() }, t.changes.noteChange)
 	}
 }
 
 // Unwatched returns the kinds among them that are not watched, sorted.
 func (t *Target) Unwatched(kinds map[string]bool) []string {
-	if t == nil || t.unwatchable == nil {
+	if t == nil || t.own == nil {
 		return nil
 	}
 	var found []string
-	for _, kind := range t.unwatchable() {
+	for _, kind := range t.own.Unwatched() {
 		if name := kind.String(); kinds[name] {
 			found = append(found, name)
 		}
@@ -98,7 +96,6 @@ type keptTarget struct {
 	Target
 	view   string
 	owners map[apitypes.NamespacedName]bool
-	own    *reconciler.Reconciler // the engine of the target
 }
 
 // localView is the key of the view of the local cluster, which all identities share.
@@ -136,7 +133,7 @@ func (t *Targets) Connect(owner apitypes.NamespacedName, ownerID string, id Iden
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	// The lock keeps the connection from being dropped meanwhile. The call makes no request, and waits for nothing.
-	connection, err := t.options.Factory.Get(id.key())
+	connection, err := t.options.Factory.Get(id)
 	if err != nil {
 		return nil, err
 	}
@@ -172,17 +169,14 @@ func (t *Targets) make(connection *clients.Connection, remote bool) (*keptTarget
 		// The impersonated user may lose permissions along with the namespace that is being deleted.
 		own = own.As(connection)
 	}
+	changes := &typeChanges{settled: func() {
+		generating.InvalidateDiscovery()
+		t.options.TypesChanged()
+	}}
 	return &keptTarget{
-		Target: Target{
-			ID: connection.ID, Client: connection, Engine: own, unwatchable: own.Unwatched,
-			types: func() {
-				// What was read before the watch began may be outdated.
-				own.WatchTypes(func(bool) { generating.InvalidateDiscovery() }, newTypeChanges(t.options.TypesChanged).noteChange)
-			},
-		},
+		Target: Target{ID: connection.ID, Client: connection, Engine: own, own: own, changes: changes},
 		view:   view,
 		owners: map[apitypes.NamespacedName]bool{},
-		own:    own,
 	}, nil
 }
 
@@ -259,19 +253,12 @@ const firstLook, lastLook = time.Second, 10 * time.Second
 
 // typeChanges combines changes of types in quick succession.
 type typeChanges struct {
+	// settled is called when types have settled.
 	settled func()
 
 	mu sync.Mutex
 	// pending is set until the last look; again if a change has come meanwhile.
 	pending, again bool
-}
-
-// newTypeChanges drops cached discovery information when types change, and calls changed when they have settled.
-func newTypeChanges(changed func()) *typeChanges {
-	return &typeChanges{settled: func() {
-		generating.InvalidateDiscovery()
-		changed()
-	}}
 }
 
 func (c *typeChanges) noteChange() {
@@ -300,7 +287,7 @@ const spareClusters = 100
 
 // Identify implements Connector. Without permission to read the namespace, the cluster remains unknown.
 func (t *Targets) Identify(ctx context.Context, id Identity) (Cluster, error) {
-	connection, err := t.options.Factory.Get(id.key())
+	connection, err := t.options.Factory.Get(id)
 	if err != nil {
 		return Cluster{}, NotConnectedError{err}
 	}
@@ -370,16 +357,7 @@ func (t *Targets) Held(owner apitypes.NamespacedName) (*Target, Cluster) {
 }
 
 // Identity is the cluster, and the user, that dependents are deployed with.
-type Identity struct {
-	// KubeConfig has its own user; empty for the cluster of the component.
-	KubeConfig []byte
-	User       string
-	Groups     []string
-}
-
-func (id Identity) key() clients.Key {
-	return clients.Key{KubeConfig: id.KubeConfig, User: id.User, Groups: id.Groups}
-}
+type Identity = clients.Key
 
 // Cluster identifies a cluster; the zero value is an unknown one.
 type Cluster struct {
