@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -74,7 +75,9 @@ func newClient(t *testing.T, config *rest.Config) cluster.Client {
 
 // smallStore returns a store that has chunks from about 20 items on.
 func smallStore(clnt cluster.Client) *Store {
-	return NewStore(Options{Client: clnt, packedLimit: 700, chunkSize: 4000})
+	store := NewStore(clnt)
+	store.packedLimit, store.chunkSize = 700, 4000
+	return store
 }
 
 // items makes an inventory whose digests are of a given state.
@@ -187,11 +190,7 @@ func (w *world) expectNoWaste(release *Release) {
 	w.Helper()
 	listed, err := w.store.chunks(release.Namespace, release.Name).List(w.Context())
 	w.must(err)
-	got := map[string]bool{}
-	for name := range listed {
-		got[name] = true
-	}
-	if diff := cmp.Diff(release.stored.index.names(), got); diff != "" {
+	if diff := cmp.Diff(release.stored.index.names(), sets.KeySet(listed)); diff != "" {
 		w.Errorf("chunks (-referred to +existing):\n%s", diff)
 	}
 }
