@@ -111,7 +111,7 @@ type moment struct {
 	started, now time.Time
 }
 
-// paced is the printer that has a show for what it is told.
+// paced is the printer of all modes: it passes on what it is told to a show, and calls that again when it is time to.
 type paced struct {
 	mu      sync.Mutex
 	show    show

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -75,9 +76,7 @@ func newClient(t *testing.T, config *rest.Config) cluster.Client {
 
 // smallStore returns a store that has chunks from about 20 items on.
 func smallStore(clnt cluster.Client) *Store {
-	store := NewStore(clnt)
-	store.packedLimit, store.chunkSize = 700, 4000
-	return store
+	return &Store{client: clnt, now: time.Now, packedLimit: 700, chunkSize: 4000}
 }
 
 // items makes an inventory whose digests are of a given state.
