@@ -72,7 +72,7 @@ func (c *city) record() (*releases.Release, error) {
 		c.Fatal(err)
 	}
 	defer factory.Close()
-	return releases.NewStore(releases.Options{Client: factory.Local()}).Get(c.Context(), c.namespace, c.release)
+	return releases.NewStore(factory.Local()).Get(c.Context(), c.namespace, c.release)
 }
 
 // ready reports whether the release is recorded as ready.

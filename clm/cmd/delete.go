@@ -171,7 +171,7 @@ func noteDefinitions(out io.Writer, d *operation.Deletion) {
 		return item.GroupVersionKind().GroupKind() == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 	})
 	current := d.Release.Current()
-	isOfChart := func(source releases.Source) bool { return source.Kind == string(sources.Chart) }
+	isOfChart := func(source releases.Source) bool { return source.Kind == sources.Chart }
 	if definition < 0 || current == nil || !slices.ContainsFunc(current.Sources, isOfChart) {
 		return
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/views"
@@ -111,7 +112,7 @@ func (o lsOptions) judge(ctx context.Context, e *environment, s *runner.Connecti
 		if !isApplying && !(release.State == releases.StateReady && len(o.states) > 0 && o.wants(views.StateDegraded)) {
 			return nil
 		}
-		snapshot, err := views.Look(ctx, s, release.Namespace, release.Name, views.NoReasons)
+		snapshot, err := views.Look(ctx, s, release.Namespace, release.Name, live.NoReasons)
 		if err != nil && isApplying && ctx.Err() == nil {
 			// The record suffices for a list.
 			return nil

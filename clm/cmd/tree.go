@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/views"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -45,9 +46,9 @@ With --watch, clm shows the tree again whenever something changes, until interru
 }
 
 func runTree(ctx context.Context, e *environment, o treeOptions) error {
-	reasons := views.NoReasons
+	reasons := live.NoReasons
 	if o.why {
-		reasons = views.AllReasons
+		reasons = live.AllReasons
 	}
 	_, err := o.look(ctx, e, views.Following{
 		Reasons: reasons,

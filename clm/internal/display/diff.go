@@ -245,10 +245,7 @@ func summary(changes []Change, style Style) string {
 }
 
 // An edit is a line of both objects, or of only one of them.
-type edit struct {
-	text      string
-	operation diffmatchpatch.Operation
-}
+type edit = diffmatchpatch.Diff
 
 // hunks writes the differences, each hunk below the path of the field that its first change is in.
 func (w *Writer) hunks(before, after string) {
@@ -262,12 +259,12 @@ func (w *Writer) hunks(before, after string) {
 			w.out.WriteString(w.Style.Cyan("@@ "+path+" @@") + "\n")
 		}
 		for _, edit := range edits[hunk.from:hunk.to] {
-			text := " " + edit.text
-			switch edit.operation {
+			text := " " + edit.Text
+			switch edit.Type {
 			case diffmatchpatch.DiffDelete:
-				text = w.Style.Red("-" + edit.text)
+				text = w.Style.Red("-" + edit.Text)
 			case diffmatchpatch.DiffInsert:
-				text = w.Style.Green("+" + edit.text)
+				text = w.Style.Green("+" + edit.Text)
 			case diffmatchpatch.DiffEqual:
 			}
 			w.out.WriteString(text + "\n")
@@ -284,7 +281,7 @@ func compare(before, after string) []edit {
 	var edits []edit
 	for _, diff := range differ.DiffCharsToLines(differ.DiffMainRunes(was, is, false), lines) {
 		for line := range strings.Lines(diff.Text) {
-			edits = append(edits, edit{strings.TrimSuffix(line, "\n"), diff.Type})
+			edits = append(edits, edit{Type: diff.Type, Text: strings.TrimSuffix(line, "\n")})
 		}
 	}
 	return edits
@@ -301,7 +298,7 @@ func group(edits []edit, context int) []hunk {
 	}
 	var hunks []hunk
 	for i, edit := range edits {
-		if edit.operation == diffmatchpatch.DiffEqual {
+		if edit.Type == diffmatchpatch.DiffEqual {
 			continue
 		}
 		from, to := max(0, i-context), min(len(edits), i+context+1)
@@ -318,13 +315,13 @@ func group(edits []edit, context int) []hunk {
 // of the keys before the line that are indented less and less.
 func pathOf(edits []edit, at int) string {
 	var path []string
-	below := depth(edits[at].text)
+	below := depth(edits[at].Text)
 	for i, line := range slices.Backward(edits[:at]) {
-		isOther := line.operation != diffmatchpatch.DiffEqual && line.operation != edits[at].operation
-		if isOther || line.text == "" || depth(line.text) >= below {
+		isOther := line.Type != diffmatchpatch.DiffEqual && line.Type != edits[at].Type
+		if isOther || line.Text == "" || depth(line.Text) >= below {
 			continue
 		}
-		key, value, isKey := strings.Cut(strings.TrimSpace(line.text), ":")
+		key, value, isKey := strings.Cut(strings.TrimSpace(line.Text), ":")
 		switch {
 		case strings.HasPrefix(key, "- "):
 			path = append(path, "["+elementName(edits[i:])+"]")
@@ -333,7 +330,7 @@ func pathOf(edits []edit, at int) string {
 		default:
 			continue // a line of a text
 		}
-		below = depth(line.text)
+		below = depth(line.Text)
 	}
 	slices.Reverse(path)
 	return strings.TrimPrefix(strings.Join(path, ""), ".")
@@ -342,13 +339,13 @@ func pathOf(edits []edit, at int) string {
 // elementName returns the field "name" of an element of a list, which begins with the first line; empty if there is
 // none.
 func elementName(edits []edit) string {
-	begin := depth(edits[0].text)
+	begin := depth(edits[0].Text)
 	for i, line := range edits {
-		if i > 0 && depth(line.text) <= begin {
+		if i > 0 && depth(line.Text) <= begin {
 			break
 		}
-		field := strings.TrimPrefix(strings.TrimSpace(line.text), "- ")
-		if name, isName := strings.CutPrefix(field, "name: "); isName && depth(line.text) <= begin+3 {
+		field := strings.TrimPrefix(strings.TrimSpace(line.Text), "- ")
+		if name, isName := strings.CutPrefix(field, "name: "); isName && depth(line.Text) <= begin+3 {
 			return name
 		}
 	}
@@ -378,9 +375,7 @@ func (w *Writer) content(object map[string]any) string {
 	delete(object, "status")
 	if metadata, ok := object["metadata"].(map[string]any); ok {
 		metadata = maps.Clone(metadata)
-		for _, field := range housekeeping {
-			delete(metadata, field)
-		}
+		maps.DeleteFunc(metadata, func(field string, _ any) bool { return slices.Contains(housekeeping, field) })
 		object["metadata"] = metadata
 	}
 	var d document

@@ -6,14 +6,11 @@ package display
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
-	"k8s.io/utils/clock"
 )
 
 const (
@@ -25,89 +22,34 @@ const (
 
 // live redraws a view.
 type live struct {
-	out   io.Writer
-	clock clock.WithDelayedExecution
-	size  func() (columns, rows int)
-	style Style
-
-	mu      sync.Mutex
-	screen  *Screen
-	started time.Time
-	ended   bool
-	state   Progress
-	// drawn is the time of the last redraw; due is that of the next one, for which the timer is set.
-	drawn, due time.Time
-	timer      clock.Timer
+	out    io.Writer
+	size   func() (columns, rows int)
+	style  Style
+	screen *Screen
+	drawn  time.Time // the time of the last redraw
 }
 
-func newLive(options PrinterOptions, style Style) *live {
-	return &live{clock: options.Clock, size: options.Size, style: style, out: options.Out, screen: NewScreen(options.Out)}
-}
-
-func (l *live) Update(state Progress) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.ended {
-		return
+func (l *live) take(present moment) time.Duration {
+	if pause := minPause - present.now.Sub(l.drawn); pause > 0 {
+		return pause
 	}
-	if l.started.IsZero() {
-		l.started = l.clock.Now()
-	}
-	state.Objects = slices.Clone(state.Objects)
-	l.state = state
-	now := l.clock.Now()
-	if next := l.drawn.Add(minPause); now.Before(next) {
-		l.schedule(now, next)
-		return
-	}
-	l.draw(now)
-}
-
-func (l *live) Finish(outcome Outcome) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.ended {
-		return
-	}
-	l.ended = true
-	if l.timer != nil {
-		l.timer.Stop()
-	}
-	columns, rows := l.size()
-	l.screen.Clear(columns, rows)
-	writeOutcome(l.out, summaryOfProgress{state: l.state, outcome: outcome, started: l.started, now: l.clock.Now(), style: l.style, width: columns})
-}
-
-// wake is called by timers, also by those that were replaced while they fired.
-func (l *live) wake() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now := l.clock.Now(); !l.ended && !now.Before(l.due) {
-		l.draw(now)
-	}
-}
-
-func (l *live) draw(now time.Time) {
+	l.drawn = present.now
 	columns, rows := l.size()
 	// A line that fills the last column leaves the cursor in limbo, and the line below the view belongs to the cursor.
-	view := view{state: l.state, started: l.started, now: now, width: columns - 1, height: rows - 1, style: l.style}
+	view := view{moment: present, width: columns - 1, height: rows - 1, style: l.style}
 	l.screen.Show(view.lines(), columns, rows)
-	l.drawn = now
-	l.schedule(now, now.Add(maxPause))
+	return maxPause
 }
 
-func (l *live) schedule(now, due time.Time) {
-	if l.timer != nil {
-		l.timer.Stop()
-	}
-	l.due = due
-	l.timer = l.clock.AfterFunc(due.Sub(now), l.wake)
+func (l *live) finish(present moment, outcome Outcome) {
+	columns, rows := l.size()
+	l.screen.Clear(columns, rows)
+	writeOutcome(l.out, summaryOfProgress{moment: present, outcome: outcome, style: l.style, width: columns})
 }
 
 // view is what is drawn of a state.
 type view struct {
-	state         Progress
-	started, now  time.Time
+	moment
 	width, height int
 	style         Style
 }
@@ -308,37 +250,20 @@ type history struct {
 }
 
 // A change is an object as it was and as it is. An object that is seen for the first time was the zero value.
-type change struct {
-	before, after Dependent
-	isNew         bool
-}
+type change struct{ before, after Dependent }
 
 // advance returns what has changed since the last call. An object that is missing in the state is forgotten.
 func (h *history) advance(state Progress) (phase, message bool, changes []change) {
 	phase, message = state.Phase != h.phase, state.Message != h.message
-	h.phase, h.message = state.Phase, state.Message
-	if h.objects == nil {
-		h.objects = make(map[Object]Dependent, len(state.Objects))
-	}
+	objects := make(map[Object]Dependent, len(state.Objects))
 	for _, object := range state.Objects {
-		if before, known := h.objects[object.Object]; !known || !isSame(before, object) {
-			changes = append(changes, change{before: before, after: object, isNew: !known})
-			h.objects[object.Object] = object
+		if before := h.objects[object.Object]; !isSame(before, object) {
+			changes = append(changes, change{before, object})
 		}
+		objects[object.Object] = object
 	}
-	if len(h.objects) > len(state.Objects) {
-		h.forget(state.Objects)
-	}
+	h.phase, h.message, h.objects = state.Phase, state.Message, objects
 	return phase, message, changes
-}
-
-// forget keeps nothing but these objects.
-func (h *history) forget(but []Dependent) {
-	left := make(map[Object]bool, len(but))
-	for _, object := range but {
-		left[object.Object] = true
-	}
-	maps.DeleteFunc(h.objects, func(object Object, _ Dependent) bool { return !left[object] })
 }
 
 // isSame compares what is said about an object.

@@ -216,7 +216,7 @@ func TestLiveIsCheap(t *testing.T) {
 // The race detector watches; and whatever the order, the terminal ends with the outcome alone.
 func TestConcurrentUpdates(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []display.Mode{display.ModeLive, display.ModePlain, display.ModeJSON, display.ModeQuiet} {
+	for _, mode := range []display.Mode{display.ModeLive, display.ModePlain, display.ModeJSON} {
 		s := newScreen(100, 40)
 		printer := display.NewPrinter(display.PrinterOptions{Out: s, Mode: mode, Size: s.size, Color: display.ColorAlways})
 		var group sync.WaitGroup

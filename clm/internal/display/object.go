@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,9 +53,7 @@ func (o Object) GetNamespace() string { return o.Namespace }
 func (o Object) GetName() string { return o.Name }
 
 // Key returns what identifies the object whatever its version is.
-func (o Object) Key() Key {
-	return Key{GroupKind: schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).GroupKind(), Namespace: o.Namespace, Name: o.Name}
-}
+func (o Object) Key() Key { return types.IDOf(o) }
 
 // String names the object as messages do, for example "Deployment default/web".
 func (o Object) String() string { return o.Key().String() }
@@ -78,21 +77,22 @@ func (o Object) Compare(other Object) int {
 }
 
 // Key identifies an object, whatever the version it is accessed by.
-type Key struct {
-	schema.GroupKind
-	Namespace, Name string
-}
+type Key = types.ObjectID
 
 // KeyOf returns the key of an object.
-func KeyOf(object types.ObjectKey) Key {
-	return Key{GroupKind: object.GetObjectKind().GroupVersionKind().GroupKind(), Namespace: object.GetNamespace(), Name: object.GetName()}
-}
-
-// String names the object as messages do.
-func (k Key) String() string { return types.ObjectText(k.GroupKind, k.Namespace, k.Name) }
+func KeyOf(object types.ObjectKey) Key { return types.IDOf(object) }
 
 // Text names an object as messages do.
-func Text(object types.ObjectKey) string { return KeyOf(object).String() }
+func Text[O types.ObjectKey](object O) string { return KeyOf(object).String() }
+
+// Texts returns the text of each element, such as [Text].
+func Texts[T any](list []T, text func(element T) string) []string {
+	texts := make([]string, len(list))
+	for i, element := range list {
+		texts[i] = text(element)
+	}
+	return texts
+}
 
 // IsJob reports whether an object is a Job, which may remove itself after it has finished.
 func IsJob(object types.ObjectKey) bool {
@@ -121,11 +121,12 @@ func Namespace(mapper meta.RESTMapper, object client.Object, namespace string) (
 func Keys(mapper meta.RESTMapper, list []client.Object, namespace string) (map[Key]bool, error) {
 	keys := make(map[Key]bool, len(list))
 	for _, object := range list {
-		placed, err := Namespace(mapper, object, namespace)
-		if err != nil {
+		key := KeyOf(object)
+		var err error
+		if key.Namespace, err = Namespace(mapper, object, namespace); err != nil {
 			return nil, err
 		}
-		keys[Key{GroupKind: object.GetObjectKind().GroupVersionKind().GroupKind(), Namespace: placed, Name: object.GetName()}] = true
+		keys[key] = true
 	}
 	return keys, nil
 }
@@ -432,13 +433,8 @@ func Age(since, now time.Time) string {
 
 // Kept names the items of objects that are kept although they are not declared any more; empty if there are none.
 func Kept(items []*reconciler.InventoryItem) string {
-	var kept []string
-	for _, item := range items {
-		if item.Phase == reconciler.PhaseKept {
-			kept = append(kept, Text(item))
-		}
-	}
-	return Enumerate(kept, maxKept)
+	kept := slices.DeleteFunc(slices.Clone(items), func(item *reconciler.InventoryItem) bool { return item.Phase != reconciler.PhaseKept })
+	return Enumerate(Texts(kept, Text), maxKept)
 }
 
 // maxKept is how many of them are named.

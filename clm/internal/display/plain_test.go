@@ -11,27 +11,23 @@ import (
 	"testing/synctest"
 	"time"
 
-	"k8s.io/utils/clock"
-
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// stopped is a clock that stands still at the start.
-type stopped struct{ clock.RealClock }
-
-func (stopped) Now() time.Time { return start }
-
-// play shows the states one after the other, each twice, and then the outcome.
-func play(mode display.Mode, color display.Color, outcome display.Outcome, states ...display.Progress) string {
+// play shows the states one after the other, each twice, and then the outcome. Meanwhile, the time stands still.
+func play(t *testing.T, mode display.Mode, color display.Color, outcome display.Outcome, states ...display.Progress) string {
+	t.Helper()
 	var out bytes.Buffer
-	printer := display.NewPrinter(display.PrinterOptions{Out: &out, Mode: mode, Color: color, Clock: stopped{}})
-	for _, state := range states {
-		printer.Update(state)
-		printer.Update(state)
-	}
-	printer.Finish(outcome)
+	synctest.Test(t, func(*testing.T) {
+		printer := display.NewPrinter(display.PrinterOptions{Out: &out, Mode: mode, Color: color})
+		for _, state := range states {
+			printer.Update(state)
+			printer.Update(state)
+		}
+		printer.Finish(outcome)
+	})
 	return out.String()
 }
 
@@ -62,7 +58,7 @@ func course() []display.Progress {
 
 func TestPlain(t *testing.T) {
 	t.Parallel()
-	got := play(display.ModePlain, display.ColorAuto, display.Outcome{Summary: "timed out after 5m", Next: "Look closer with: clm status shop\n"}, course()...)
+	got := play(t, display.ModePlain, display.ColorAuto, display.Outcome{Summary: "timed out after 5m", Next: "Look closer with: clm status shop\n"}, course()...)
 	expect(t, "a line for each change, and none for what was ready before or has not had its turn", got, `
 apply default/shop revision 3: waiting for the lock held by somebody
 apply default/shop revision 3: applying wave 2 of 4
@@ -123,7 +119,7 @@ func TestPlainDeletion(t *testing.T) {
 		return display.Progress{Operation: "delete", Release: "default/shop", Phase: "deleting", Objects: objects}
 	}
 	const web, data = "apps/v1 Deployment default/web", "v1 PersistentVolumeClaim default/data"
-	got := play(display.ModePlain, display.ColorAlways, display.Outcome{Done: true, Summary: "deleted"},
+	got := play(t, display.ModePlain, display.ColorAlways, display.Outcome{Done: true, Summary: "deleted"},
 		state(object(web, 0, reconciler.PhaseScheduledForDeletion), object(data, 1, reconciler.PhaseScheduledForDeletion)),
 		state(object(web, 0, reconciler.PhaseDeleting), object(data, 1, reconciler.PhaseScheduledForDeletion)),
 		state(object(web, 0, reconciler.PhaseDeleting, wait("finalizers: example.com/hold", 0)), object(data, 1, reconciler.PhaseScheduledForDeletion)),
@@ -144,7 +140,7 @@ func TestManyUnready(t *testing.T) {
 	for range 25 {
 		state.Objects = append(state.Objects, object("v1 Pod default/p", 0, reconciler.PhaseCreating))
 	}
-	got := play(display.ModePlain, display.ColorAuto, display.Outcome{Summary: "not ready"}, state)
+	got := play(t, display.ModePlain, display.ColorAuto, display.Outcome{Summary: "not ready"}, state)
 	if lines, more := strings.Count(got, "▸"), strings.Contains(got, "  … and 5 more\n"); lines != 20 || !more {
 		t.Errorf("25 objects are not ready, but %d are named:\n%s", lines, got)
 	}
@@ -152,7 +148,7 @@ func TestManyUnready(t *testing.T) {
 
 func TestOperationEvents(t *testing.T) {
 	t.Parallel()
-	got := play(display.ModeJSON, display.ColorAlways, display.Outcome{Done: true, Summary: "ready", Next: "<rest>"}, course()[1:4]...)
+	got := play(t, display.ModeJSON, display.ColorAlways, display.Outcome{Done: true, Summary: "ready", Next: "<rest>"}, course()[1:4]...)
 	for line := range strings.Lines(got) {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("not JSON: %s", line)

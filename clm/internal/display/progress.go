@@ -4,11 +4,11 @@
 package display
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
-	"k8s.io/utils/clock"
 
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -67,50 +66,102 @@ const (
 	ModePlain
 	// ModeJSON writes an event per line. See the documentation of the package.
 	ModeJSON
-	// ModeQuiet writes the outcome only.
-	ModeQuiet
 )
 
-// PrinterOptions are for NewPrinter. The zero value is what people expect.
+// PrinterOptions are for NewPrinter.
 type PrinterOptions struct {
-	// Out defaults to standard error.
+	// Out is written to. Required.
 	Out io.Writer
 	// Mode defaults to ModeAuto.
 	Mode Mode
 	// Color defaults to ColorAuto. It does not concern ModeJSON.
 	Color Color
-	// Clock defaults to the real time.
-	Clock clock.WithDelayedExecution
 	// Size returns the present size of the terminal. Defaults to asking the terminal behind Out.
 	Size func() (columns, rows int)
 }
 
 // NewPrinter returns a printer for one operation.
 func NewPrinter(options PrinterOptions) Printer {
-	if options.Out == nil {
-		options.Out = os.Stderr
-	}
-	if options.Clock == nil {
-		options.Clock = clock.RealClock{}
-	}
 	if options.Size == nil {
 		options.Size = func() (int, int) { return Size(options.Out) }
 	}
-	if options.Mode == ModeAuto {
-		options.Mode = ModePlain
-		if IsAttended(options.Out) {
-			options.Mode = ModeLive
-		}
-	}
 	style := options.Color.Style(options.Out)
-	switch options.Mode {
-	case ModeLive:
-		return newLive(options, style)
-	case ModeJSON:
-		return newEvents(options)
-	case ModeAuto, ModePlain, ModeQuiet:
+	switch {
+	case options.Mode == ModeJSON:
+		return &paced{show: newEvents(options.Out)}
+	case options.Mode == ModeLive || options.Mode == ModeAuto && IsAttended(options.Out):
+		return &paced{show: &live{out: options.Out, size: options.Size, style: style, screen: NewScreen(options.Out)}}
+	default:
+		return &paced{show: &plain{out: options.Out, style: style, waits: map[Object]*waiting{}}}
 	}
-	return &plain{out: options.Out, clock: options.Clock, style: style, quiet: options.Mode == ModeQuiet}
+}
+
+// show shows an operation in one mode. Its methods are not called concurrently.
+type show interface {
+	// take shows the present moment. It returns after which time it has more to show even if nothing happens until
+	// then; zero means never.
+	take(present moment) (pause time.Duration)
+	// finish takes the view away and says how the operation ended.
+	finish(present moment, outcome Outcome)
+}
+
+// moment is how an operation stands at one time.
+type moment struct {
+	state        Progress
+	started, now time.Time
+}
+
+// paced is the printer of all modes: it passes on what it is told to a show, and calls that again when it is time to.
+type paced struct {
+	mu      sync.Mutex
+	show    show
+	present moment
+	ended   bool
+	timer   *time.Timer // calls wake; nil if it was never needed
+}
+
+// Update implements Printer.
+func (p *paced) Update(state Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	state.Objects = slices.Clone(state.Objects)
+	p.present.state = state
+	p.advance()
+}
+
+// wake is called by timers, also by those that were replaced while they fired.
+func (p *paced) wake() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.advance()
+}
+
+func (p *paced) advance() {
+	if p.ended {
+		return
+	}
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	p.present.now = time.Now()
+	if p.present.started.IsZero() {
+		p.present.started = p.present.now
+	}
+	if pause := p.show.take(p.present); pause > 0 {
+		p.timer = time.AfterFunc(pause, p.wake)
+	}
+}
+
+// Finish implements Printer.
+func (p *paced) Finish(outcome Outcome) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return
+	}
+	p.ended = true
+	p.present.now = time.Now()
+	p.show.finish(p.present, outcome)
 }
 
 // Progress is how an operation stands at one moment.
@@ -150,18 +201,6 @@ func namesIn(state Progress, room int) *Names {
 	return names
 }
 
-// word is what programs are told of a state.
-func word(state State) string {
-	switch {
-	case state == StateUnready:
-		return "unready"
-	case state.IsDone():
-		return "done"
-	default:
-		return string(state)
-	}
-}
-
 // because is why a dependent waits or has failed, to follow upon the label, which it does not repeat.
 func because(d Dependent) string {
 	reason := Clean(d.Message)
@@ -177,10 +216,9 @@ const maxUnready = 20
 
 // summary is what is said at the end, to people.
 type summaryOfProgress struct {
-	state        Progress
-	outcome      Outcome
-	started, now time.Time
-	style        Style
+	moment
+	outcome Outcome
+	style   Style
 	// width is the limit of lines; zero means that there is none.
 	width int
 }
@@ -255,16 +293,15 @@ func (s summaryOfProgress) details() string {
 
 // problems returns what is neither done nor to come, failures first.
 func problems(list []Dependent) []Dependent {
-	var failed, others []Dependent
-	for _, d := range list {
-		switch {
-		case d.State == StateFailed:
-			failed = append(failed, d)
-		case d.State.IsProblem():
-			others = append(others, d)
+	var found []Dependent
+	for _, state := range []State{StateFailed, StateUnready} {
+		for _, d := range list {
+			if d.State == state {
+				found = append(found, d)
+			}
 		}
 	}
-	return slices.Concat(failed, others)
+	return found
 }
 
 func mark(object Dependent, style Style) string {
@@ -274,21 +311,12 @@ func mark(object Dependent, style Style) string {
 	return style.Yellow("▸")
 }
 
-// plain writes a line for each thing that changes, or if it is quiet the outcome only.
+// plain writes a line for each thing that changes.
 type plain struct {
 	out   io.Writer
-	clock clock.WithDelayedExecution
 	style Style
-	quiet bool
-
-	mu      sync.Mutex
-	started time.Time
-	ended   bool
-	state   Progress
-	said    history
-	waits   map[Object]*waiting
-	// timer is set for the first of the reasons that are due.
-	timer clock.Timer
+	said  history
+	waits map[Object]*waiting
 }
 
 // waiting is what was said about an object that waits.
@@ -308,21 +336,8 @@ const (
 	maxPatience = 30 * time.Second
 )
 
-func (p *plain) Update(state Progress) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ended {
-		return
-	}
-	now := p.clock.Now()
-	if p.started.IsZero() {
-		p.started = now
-	}
-	state.Objects = slices.Clone(state.Objects)
-	p.state = state
-	if p.quiet {
-		return
-	}
+func (p *plain) take(present moment) time.Duration {
+	state := present.state
 	phase, message, changes := p.said.advance(state)
 	var b strings.Builder
 	if phase && state.Phase != "" {
@@ -335,10 +350,11 @@ func (p *plain) Update(state Progress) {
 		for _, news := range change.news(p.style) {
 			fmt.Fprintf(&b, "%s: %s\n", Clean(change.after.String()), news)
 		}
-		p.await(change.after, now)
+		p.await(change.after, present.now)
 	}
+	pause := p.tell(&b, present)
 	_, _ = io.WriteString(p.out, b.String())
-	p.schedule(now)
+	return pause
 }
 
 // await has the reason told why an object waits, if it is still waiting then.
@@ -346,9 +362,6 @@ func (p *plain) await(object Dependent, now time.Time) {
 	if object.State != StateUnready || object.Message == "" {
 		delete(p.waits, object.Object)
 		return
-	}
-	if p.waits == nil {
-		p.waits = map[Object]*waiting{}
 	}
 	if p.waits[object.Object] == nil {
 		p.waits[object.Object] = &waiting{pause: patience}
@@ -358,35 +371,16 @@ func (p *plain) await(object Dependent, now time.Time) {
 	}
 }
 
-// schedule sets the timer.
-func (p *plain) schedule(now time.Time) {
-	if p.timer != nil {
-		p.timer.Stop()
-		p.timer = nil
-	}
-	var next time.Time
-	for _, w := range p.waits {
-		if !w.due.IsZero() && (next.IsZero() || w.due.Before(next)) {
-			next = w.due
-		}
-	}
-	if !next.IsZero() {
-		p.timer = p.clock.AfterFunc(next.Sub(now), p.tell)
-	}
-}
-
-// tell says why objects wait that have done so for a while.
-func (p *plain) tell() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ended {
-		return
-	}
-	now := p.clock.Now()
-	var b strings.Builder
-	for _, object := range p.state.Objects {
+// tell says why objects wait that have done so for a while. It returns after which time another reason is due; zero
+// means never.
+func (p *plain) tell(b *strings.Builder, present moment) (pause time.Duration) {
+	for _, object := range present.state.Objects {
 		w := p.waits[object.Object]
-		if w == nil || w.due.IsZero() || now.Before(w.due) {
+		if w == nil || w.due.IsZero() {
+			continue
+		}
+		if left := w.due.Sub(present.now); left > 0 {
+			pause = min(cmp.Or(pause, left), left)
 			continue
 		}
 		w.due = time.Time{}
@@ -398,53 +392,33 @@ func (p *plain) tell() {
 		if isLeaving(object) {
 			label = object.Label()
 		}
-		fmt.Fprintf(&b, "%s: %s: %s\n", Clean(object.String()), p.style.Yellow(label), Clean(object.Message))
+		fmt.Fprintf(b, "%s: %s: %s\n", Clean(object.String()), p.style.Yellow(label), Clean(object.Message))
 	}
-	_, _ = io.WriteString(p.out, b.String())
-	p.schedule(now)
+	return pause
 }
 
-func (p *plain) Finish(outcome Outcome) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ended {
-		return
-	}
-	p.ended = true
-	if p.timer != nil {
-		p.timer.Stop()
-	}
-	writeOutcome(p.out, summaryOfProgress{state: p.state, outcome: outcome, started: p.started, now: p.clock.Now(), style: p.style})
+func (p *plain) finish(present moment, outcome Outcome) {
+	writeOutcome(p.out, summaryOfProgress{moment: present, outcome: outcome, style: p.style})
 }
 
-// news returns what is worth a line at once. What was ready all the time, and what has not had its turn, is not.
+// news returns what is worth a line at once: what was done, and how the object stands if that has changed and is not
+// said by what was done. What was ready all the time, and what has not had its turn, is not worth a line.
 func (c change) news(style Style) []string {
 	var news []string
-	if c.acted() {
+	acted := c.after.Verb != "" && c.after.Verb != c.before.Verb
+	if acted {
 		news = append(news, style.Green(c.after.Done()))
 	}
-	if situation := c.situation(style); situation != "" {
-		news = append(news, situation)
-	}
-	return news
-}
-
-func (c change) acted() bool {
-	return c.after.Verb != "" && c.after.Verb != c.before.Verb
-}
-
-// situation is empty if it is the same as before, or said already by what was done.
-func (c change) situation(style Style) string {
 	was, is := c.before.State, c.after.State
 	switch {
 	case is == StateFailed && (was != is || c.before.Message != c.after.Message):
-		return style.Red(c.after.Label()) + because(c.after)
+		news = append(news, style.Red(c.after.Label())+because(c.after))
 	case is == StateUnready && isLeaving(c.after) && (was != is || !isLeaving(c.before)):
-		return style.Yellow(c.after.Label())
-	case is.IsDone() && was.IsProblem() && !c.acted():
-		return style.Green(c.after.Label())
+		news = append(news, style.Yellow(c.after.Label()))
+	case is.IsDone() && was.IsProblem() && !acted:
+		news = append(news, style.Green(c.after.Label()))
 	}
-	return ""
+	return news
 }
 
 // isLeaving reports whether the object is on its way out.
@@ -482,68 +456,54 @@ type objectEvent struct {
 
 // events writes an event per line, for programs.
 type events struct {
-	clock clock.PassiveClock
-
-	mu      sync.Mutex
 	encoder *json.Encoder
-	ended   bool
-	last    Progress
 	said    history
 }
 
-func newEvents(options PrinterOptions) *events {
-	encoder := json.NewEncoder(options.Out)
+func newEvents(out io.Writer) *events {
+	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
-	return &events{clock: options.Clock, encoder: encoder}
+	return &events{encoder: encoder}
 }
 
-func (e *events) Update(state Progress) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.ended {
-		return
-	}
-	now := e.now()
+func (e *events) take(present moment) time.Duration {
+	state := present.state
 	phase, message, changes := e.said.advance(state)
 	if phase || message {
 		e.emit(operationEvent{
-			Time: now, Type: "phase", Operation: state.Operation, Release: state.Release, Revision: state.Revision,
+			Time: present.stamp(), Type: "phase", Operation: state.Operation, Release: state.Release, Revision: state.Revision,
 			Phase: state.Phase, Message: state.Message,
 		})
 	}
 	for _, change := range changes {
-		kind := "object"
-		if !change.isNew && isSameButMessage(change.before, change.after) {
+		kind, after := "object", change.after
+		if isSameButMessage(change.before, after) {
 			kind = "wait"
 		}
-		after := change.after
+		word := string(after.State)
+		if after.State.IsDone() {
+			word = "done"
+		}
 		e.emit(objectEvent{
-			Time: now, Type: kind, Object: after.Object, Wave: after.Wave, State: word(after.State),
+			Time: present.stamp(), Type: kind, Object: after.Object, Wave: after.Wave, State: word,
 			Phase: after.Phase, Status: after.Status, Verb: after.Verb, Reason: after.Message,
 		})
 	}
-	state.Objects = nil
-	e.last = state
+	return 0
 }
 
-func (e *events) Finish(outcome Outcome) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.ended {
-		return
-	}
-	e.ended = true
-	kind := "failed"
+func (e *events) finish(present moment, outcome Outcome) {
+	kind, state := "failed", present.state
 	if outcome.Done {
 		kind = "done"
 	}
 	e.emit(operationEvent{
-		Time: e.now(), Type: kind, Operation: e.last.Operation, Release: e.last.Release, Revision: e.last.Revision,
-		Message: e.last.Message, Summary: outcome.Summary, Next: outcome.Next, Notes: outcome.Notes,
+		Time: present.stamp(), Type: kind, Operation: state.Operation, Release: state.Release, Revision: state.Revision,
+		Message: state.Message, Summary: outcome.Summary, Next: outcome.Next, Notes: outcome.Notes,
 	})
 }
 
 // emit writes the line at once, so that a reader at the other end of a pipe follows the operation.
 func (e *events) emit(event any) { _ = e.encoder.Encode(event) }
 
-func (e *events) now() string { return e.clock.Now().UTC().Format(time.RFC3339Nano) }
+func (m moment) stamp() string { return m.now.UTC().Format(time.RFC3339Nano) }

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/utils/clock"
-
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -30,17 +28,17 @@ type WriteOptions struct {
 	Why bool
 	// Flat leaves out what the dependents own; its reasons stand below the dependent. Defaults to the whole tree.
 	Flat bool
-	// Clock tells ages. Defaults to the real time.
-	Clock clock.PassiveClock
+	// Now is the time at which ages are told. Defaults to the present.
+	Now time.Time
 }
 
 // Write prints nodes as a table whose first column is a tree. With a limit, names are those of [NewNames], and
 // shortened in the middle; messages are shortened at the end, and reasons are wrapped.
 func Write(w io.Writer, nodes []*Node, options WriteOptions) error {
-	if options.Clock == nil {
-		options.Clock = clock.RealClock{}
+	if options.Now.IsZero() {
+		options.Now = time.Now()
 	}
-	p := &printer{WriteOptions: options, now: options.Clock.Now(), names: NewNames(options.Width/2, options.Namespace), table: NewTable(options.Width,
+	p := &printer{WriteOptions: options, names: NewNames(options.Width/2, options.Namespace), table: NewTable(options.Width,
 		Column{Header: "OBJECT", Fit: Middle}, Column{Header: "STATUS"}, Column{Header: "AGE"},
 		Column{Header: "MESSAGE", Fit: End})}
 	for _, node := range nodes {
@@ -54,7 +52,6 @@ func Write(w io.Writer, nodes []*Node, options WriteOptions) error {
 
 type printer struct {
 	WriteOptions
-	now   time.Time
 	names *Names
 	table *Table
 }
@@ -72,7 +69,7 @@ func (p *printer) include(node *Node) {
 func (p *printer) add(node *Node, title, branch, guides string) {
 	paint := p.paint(node.Status)
 	p.table.Add(Cell{Lead: branch, Text: title}, Cell{Text: node.Status.String(), Paint: paint},
-		Cell{Text: Age(node.Created, p.now)}, Cell{Text: node.Message})
+		Cell{Text: Age(node.Created, p.Now)}, Cell{Text: node.Message})
 	children := node.Children
 	if p.Flat {
 		children = nil
@@ -100,10 +97,7 @@ func (p *printer) add(node *Node, title, branch, guides string) {
 const maxFlatReasons = 5
 
 func (p *printer) reasons(node *Node) []string {
-	var texts []string
-	for _, reason := range node.Why {
-		texts = append(texts, p.text(reason))
-	}
+	texts := Texts(node.Why, p.text)
 	if !p.Flat {
 		return texts
 	}
@@ -162,7 +156,7 @@ func (p *printer) text(reason Reason) string {
 		details = append(details, fmt.Sprintf("%d times", reason.Count))
 	}
 	if !reason.Since.IsZero() {
-		details = append(details, "since "+Age(reason.Since, p.now))
+		details = append(details, "since "+Age(reason.Since, p.Now))
 	}
 	if len(details) == 0 {
 		return reason.Text

@@ -13,13 +13,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// picture is a release as it may look at night. The clock stands at the time that it returns.
+// picture is a release as it may look at night, at the time that it returns.
 func picture() ([]*display.Node, time.Time) {
 	now := time.Date(2026, 3, 1, 2, 30, 0, 0, time.UTC)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
@@ -95,7 +94,7 @@ func TestWrite(t *testing.T) {
 		{"write-color.txt", display.WriteOptions{Why: true, Color: true, Width: 80}},
 	} {
 		var out bytes.Buffer
-		test.options.Clock = testingclock.NewFakePassiveClock(now)
+		test.options.Now = now
 		if err := display.Write(&out, nodes, test.options); err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +135,7 @@ func TestFrames(t *testing.T) {
 	for _, width := range []int{60, 120} {
 		for view, options := range map[string]display.WriteOptions{"tree": {Why: true}, "status": {Why: true, Flat: true}} {
 			var out bytes.Buffer
-			options.Clock, options.Width, options.Namespace = testingclock.NewFakePassiveClock(now), width, "monitoring"
+			options.Now, options.Width, options.Namespace = now, width, "monitoring"
 			if err := display.Write(&out, nodes, options); err != nil {
 				t.Fatal(err)
 			}

@@ -33,14 +33,8 @@ const (
 
 // Style returns the style for output to that writer.
 func (c Color) Style(out io.Writer) Style {
-	switch c {
-	case ColorAlways:
-		return true
-	case ColorNever:
-		return false
-	case ColorAuto:
-	}
-	return Style(os.Getenv("NO_COLOR") == "" && IsCapable(out))
+	isAuto := c != ColorAlways && c != ColorNever
+	return Style(c == ColorAlways || isAuto && os.Getenv("NO_COLOR") == "" && IsCapable(out))
 }
 
 // Style colours text if it is true. The text must be a single line.

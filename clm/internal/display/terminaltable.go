@@ -93,10 +93,11 @@ type tableRow struct {
 func NewTable(limit int, columns ...Column) *Table { return &Table{columns: columns, limit: limit} }
 
 // Add adds a row. Cells that are missing at its end are empty.
-func (t *Table) Add(cells ...Cell) { t.add(false, cells) }
+func (t *Table) Add(cells ...Cell) {
+	t.add(false, append(slices.Clone(cells), make([]Cell, len(t.columns)-len(cells))...))
+}
 
 func (t *Table) add(below bool, cells []Cell) {
-	cells = slices.Clone(cells)
 	for i := range cells {
 		cells[i].Text = Clean(cells[i].Text)
 	}
@@ -145,7 +146,7 @@ func (t *Table) Lines() []string {
 			continue
 		}
 		lines = append(lines, t.line(widths, row.cells))
-		if isBelow && last < len(row.cells) && row.cells[last].Text != "" {
+		if isBelow && row.cells[last].Text != "" {
 			text := row.cells[last]
 			text.Lead = BelowIndent
 			lines = append(lines, wrapBelow(text, t.limit)...)
@@ -222,10 +223,7 @@ func (t *Table) line(widths []int, cells []Cell) string {
 		if widths[i] == 0 {
 			continue
 		}
-		var cell Cell
-		if i < len(cells) {
-			cell = cells[i]
-		}
+		cell := cells[i]
 		text := shorten(cell, column.Fit, widths[i])
 		padding := max(widths[i]-Width(text), 0)
 		if column.Right {

@@ -18,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/display"
@@ -117,13 +116,9 @@ func (e *examination) remains(ctx context.Context) (map[string]*remains, error) 
 
 // lost reports whether the examination is about the release, and has found no record of it.
 func (e *examination) lost(release string) bool {
-	return e.recorded[release] == nil && !e.unread[release] && e.concerns(release)
-}
-
-// concerns reports whether the examination is about the release.
-func (e *examination) concerns(release string) bool {
 	namespace, name, _ := strings.Cut(release, "/")
-	return (e.Namespace == "" || e.Namespace == namespace) && (e.Name == "" || e.Name == name)
+	isMeant := (e.Namespace == "" || e.Namespace == namespace) && (e.Name == "" || e.Name == name)
+	return isMeant && e.recorded[release] == nil && !e.unread[release]
 }
 
 // examineIntact compares the intact records with the cluster, one after the other.
@@ -173,7 +168,7 @@ func (e *examination) examineUnrecorded(ctx context.Context, release *releases.R
 		Remedy:  "it will be added to the record; the next clm apply will delete it if the release does not render it",
 		Advice:  "to keep it: remove its label " + releases.ReconcilerName + "/owner-id",
 	}
-	within, err := evidenceNamespacesOf(ctx, e.connection.Records(), release, e.Trusted)
+	within, err := e.evidenceNamespaces(ctx, release)
 	if err := e.denied(err); err != nil {
 		return err
 	}
@@ -246,11 +241,7 @@ func (e *examination) examineNamespace(release *releases.Release) {
 	}
 	reason := "it has deletion hooks, or its deletion has begun"
 	if beyond := release.Beyond(); len(beyond) > 0 {
-		outside := make([]string, len(beyond))
-		for i, item := range beyond {
-			outside[i] = display.Text(item)
-		}
-		reason = "these objects are not in the namespace, and would be left behind: " + display.Enumerate(outside, shownOutside)
+		reason = "these objects are not in the namespace, and would be left behind: " + display.Enumerate(display.Texts(beyond, display.Text), shownOutside)
 	}
 	e.add(Finding{
 		Kind: FindingStuck, Release: release.String(),
@@ -269,14 +260,12 @@ type markedObject struct {
 
 // sweep finds all objects that carry the mark of a release.
 type sweep struct {
-	client     cluster.Client
+	*examination
 	selector   labels.Selector
 	namespaces []string // where to list types that the user may not list in the whole cluster
 
-	mu       sync.Mutex
-	found    []markedObject
-	unlisted []string
-	denied   map[string][]string // types that must not be listed, by where
+	mu        sync.Mutex
+	forbidden map[string][]string // types that must not be listed, by where
 }
 
 const (
@@ -288,29 +277,22 @@ const (
 
 // run lists all types that the server knows. What must not be listed, or does not answer, is noted.
 func (s *sweep) run(ctx context.Context) error {
-	lists, err := s.client.DiscoveryClient().ServerPreferredResources()
-	var partial *discovery.ErrGroupDiscoveryFailed
-	if err != nil && !errors.As(err, &partial) {
-		return fmt.Errorf("discovering types: %w", err)
-	}
-	if partial != nil {
-		for version := range partial.Groups {
-			s.unlisted = append(s.unlisted, fmt.Sprintf("%s does not answer, so its objects are unknown", version))
-		}
-	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(sweepers)
-	runner.EachResource(lists, func(gv schema.GroupVersion, resource metav1.APIResource) {
+	silent, err := runner.EachResource(s.connection.Client(), func(gv schema.GroupVersion, resource metav1.APIResource) {
 		if slices.Contains(resource.Verbs, "list") {
 			group.Go(func() error { return s.resource(ctx, gv, resource) })
 		}
 	})
-	if err := group.Wait(); err != nil {
+	if err := errors.Join(err, group.Wait()); err != nil {
 		return err
 	}
-	for where, names := range s.denied {
+	for _, version := range silent {
+		s.note("%s does not answer, so its objects are unknown", version)
+	}
+	for where, names := range s.forbidden {
 		slices.Sort(names)
-		s.unlisted = append(s.unlisted, fmt.Sprintf("you are not allowed to list these types%s: %s", where, strings.Join(names, ", ")))
+		s.note("you are not allowed to list these types%s: %s", where, strings.Join(names, ", "))
 	}
 	slices.SortFunc(s.found, func(a, b markedObject) int {
 		return cmp.Or(cmp.Compare(a.Object.String(), b.Object.String()), cmp.Compare(a.Key().Group, b.Key().Group))
@@ -360,10 +342,7 @@ func isUnserved(err error) bool {
 func (s *sweep) deny(where, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.denied == nil {
-		s.denied = map[string][]string{}
-	}
-	s.denied[where] = append(s.denied[where], name)
+	s.forbidden[where] = append(s.forbidden[where], name)
 }
 
 func (s *sweep) list(ctx context.Context, kind schema.GroupVersionKind, namespace string) error {
@@ -371,7 +350,7 @@ func (s *sweep) list(ctx context.Context, kind schema.GroupVersionKind, namespac
 	for {
 		page := &metav1.PartialObjectMetadataList{}
 		page.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		err := s.client.List(ctx, page, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: s.selector}, client.Limit(sweepPage), client.Continue(next))
+		err := s.connection.Client().List(ctx, page, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: s.selector}, client.Limit(sweepPage), client.Continue(next))
 		if err != nil {
 			return fmt.Errorf("listing %s: %w", kind.GroupKind(), err)
 		}

@@ -59,12 +59,14 @@ type Finding struct {
 	Object *display.Object
 	// Message says what is wrong.
 	Message string
-	// Remedy says what the function Repair would do; empty if it would do nothing.
+	// Remedy says what Repair would do; empty if there is nothing to be repaired.
 	Remedy string
 	// Advice says what the user can do; may be empty.
 	Advice string
 
-	repair func(ctx context.Context) error
+	// Repair does what Remedy says, which must not be empty. It writes only records: it creates, changes or deletes no
+	// dependent.
+	Repair func(ctx context.Context) error
 }
 
 // Diagnosis is what an examination has found.
@@ -110,10 +112,6 @@ func Examine(ctx context.Context, c *runner.Connection, request Request) (*Diagn
 	return e.diagnosis, nil
 }
 
-// Repair does what Finding.Repair says, which must not be empty. It writes only records: it creates, changes or deletes
-// no dependent.
-func (f Finding) Repair(ctx context.Context) error { return f.repair(ctx) }
-
 // examination is one call of Examine.
 type examination struct {
 	Request
@@ -135,8 +133,7 @@ type examination struct {
 func (e *examination) add(finding Finding) {
 	if finding.Remedy != "" {
 		namespace, name, _ := strings.Cut(finding.Release, "/")
-		r := &rebuilding{connection: e.connection, trusted: e.Trusted, name: apitypes.NamespacedName{Namespace: namespace, Name: name}}
-		finding.repair = r.run
+		finding.Repair = func(ctx context.Context) error { return e.rebuild(ctx, namespace, name) }
 	}
 	e.diagnosis.Findings = append(e.diagnosis.Findings, finding)
 }
@@ -191,7 +188,7 @@ func (e *examination) sweepCluster(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("selecting dependents: %w", err)
 	}
-	s := &sweep{client: e.connection.Client(), selector: labels.NewSelector().Add(*requirement)}
+	s := &sweep{examination: e, selector: labels.NewSelector().Add(*requirement), forbidden: map[string][]string{}}
 	if e.Namespace != "" {
 		s.namespaces = append(s.namespaces, e.Namespace)
 	}
@@ -203,11 +200,10 @@ func (e *examination) sweepCluster(ctx context.Context) error {
 	if err := s.run(ctx); err != nil {
 		return err
 	}
-	e.found, e.byKey = s.found, make(map[display.Key]markedObject, len(s.found))
-	for _, found := range s.found {
+	e.byKey = make(map[display.Key]markedObject, len(e.found))
+	for _, found := range e.found {
 		e.byKey[display.KeyOf(found)] = found
 	}
-	e.diagnosis.Notes = append(e.diagnosis.Notes, s.unlisted...)
 	return nil
 }
 
@@ -226,26 +222,19 @@ var anyType = []reconciler.TypeVersionInfo{{Group: "*", Version: "*", Kind: "*"}
 // lockTimeout is how long a repair waits for the lock of a release: longer than a lock lasts that a dead process has left.
 const lockTimeout = 30 * time.Second
 
-// rebuilding writes the record of a release again, which may be intact, damaged or lost.
-type rebuilding struct {
-	connection *runner.Connection
-	// trusted are namespaces in which marks of a release count although it has nothing else there.
-	trusted []string
-	name    apitypes.NamespacedName
-}
-
-// run holds the lock of the release, which need not exist.
-func (r *rebuilding) run(ctx context.Context) error {
-	locked := &releases.Release{Namespace: r.name.Namespace, Name: r.name.Name}
-	o, done, err := runner.Begin(ctx, r.connection, locked, runner.NewQuietBoard(r.connection, "doctor"), runner.Limits{LockTimeout: lockTimeout})
+// rebuild writes the record of a release again, which may be intact, damaged or lost. It holds the lock of the release,
+// which need not exist.
+func (e *examination) rebuild(ctx context.Context, namespace, name string) error {
+	locked := &releases.Release{Namespace: namespace, Name: name}
+	o, done, err := runner.Begin(ctx, e.connection, locked, runner.NewQuietBoard("doctor"), runner.Limits{LockTimeout: lockTimeout})
 	if err != nil {
 		return err
 	}
 	defer done()
 	ctx, stop := o.WatchLock(ctx)
 	defer stop()
-	records := r.connection.Records()
-	release, err := records.Get(ctx, r.name.Namespace, r.name.Name)
+	records := e.connection.Records()
+	release, err := records.Get(ctx, namespace, name)
 	write := records.Save
 	var damaged *releases.DamagedError
 	switch {
@@ -260,7 +249,7 @@ func (r *rebuilding) run(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	if err := r.complete(ctx, release); err != nil {
+	if err := e.complete(ctx, release); err != nil {
 		return err
 	}
 	if err := o.CheckLock(ctx); err != nil {
@@ -275,12 +264,12 @@ func (r *rebuilding) run(ctx context.Context) error {
 }
 
 // complete completes the inventory by the labels of objects, as far as these count.
-func (r *rebuilding) complete(ctx context.Context, release *releases.Release) error {
-	within, err := evidenceNamespacesOf(ctx, r.connection.Records(), release, r.trusted)
+func (e *examination) complete(ctx context.Context, release *releases.Release) error {
+	within, err := e.evidenceNamespaces(ctx, release)
 	if err != nil {
 		return err
 	}
-	t, err := runner.NewTarget(r.connection, releases.OwnerID(release.Namespace, release.Name), nil)
+	t, err := runner.NewTarget(e.connection, releases.OwnerID(release.Namespace, release.Name), nil)
 	if err != nil {
 		return err
 	}
@@ -294,18 +283,18 @@ func (r *rebuilding) complete(ctx context.Context, release *releases.Release) er
 	return err
 }
 
-// evidenceNamespacesOf returns the namespaces in which marks of a release count as evidence: its own, those of its
+// evidenceNamespaces returns the namespaces in which marks of a release count as evidence: its own, those of its
 // dependents, those of the objects of its current revision, and the trusted ones. Any user can set marks, which are
 // labels, annotations and a field manager. In other namespaces they prove nothing: the release has no objects there, and
 // its users may have no permissions there. The empty one is for cluster-scoped objects: only users with permissions in
 // the whole cluster can set marks there.
-func evidenceNamespacesOf(ctx context.Context, records *releases.Store, release *releases.Release, trusted []string) (sets.Set[string], error) {
-	found := sets.New("").Insert(namespacesOf(release)...).Insert(trusted...)
+func (e *examination) evidenceNamespaces(ctx context.Context, release *releases.Release) (sets.Set[string], error) {
+	found := sets.New("").Insert(namespacesOf(release)...).Insert(e.Trusted...)
 	current := release.Current()
 	if current == nil {
 		return found, nil
 	}
-	content, err := records.Content(ctx, release, current.Number)
+	content, err := e.connection.Records().Content(ctx, release, current.Number)
 	var damaged *releases.DamagedError
 	if err != nil && !errors.As(err, &damaged) {
 		return nil, err

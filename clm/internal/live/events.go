@@ -53,7 +53,7 @@ type EventReport struct {
 }
 
 // Events returns the events about the dependents and the objects that they own at present. It sends one LIST per
-// namespace, in addition to those of Tree. It ignores Options.SkipReasons.
+// namespace, in addition to those of Tree. It ignores Options.Reasons.
 func Events(ctx context.Context, options Options) (*EventReport, error) {
 	s, err := newSurvey(options)
 	if err != nil {
@@ -110,7 +110,7 @@ type EventSink struct {
 // WatchEvents passes on the events that Events returns, sorted by time, and then new events and further occurrences,
 // including those about objects that are created later. It returns nil when the context ends.
 func WatchEvents(ctx context.Context, options Options, sink EventSink) error {
-	options.SkipReasons = false
+	options.Reasons = AllReasons
 	note := once(sink.Note)
 	seen := map[apitypes.UID]string{}
 	return follow(ctx, options, note, func(ctx context.Context) error {
@@ -136,11 +136,11 @@ func WatchEvents(ctx context.Context, options Options, sink EventSink) error {
 // eventOf converts an event of either format: some reporters set a count and two times, others a time with microseconds
 // and a series.
 func eventOf(entry *corev1.Event) Event {
-	about := entry.InvolvedObject
+	about, first := entry.InvolvedObject, cmp.Or(entry.FirstTimestamp.Time, entry.EventTime.Time, entry.CreationTimestamp.Time)
 	event := Event{
 		Name:     entry.Name,
-		Time:     entry.LastTimestamp.Time,
-		First:    entry.FirstTimestamp.Time,
+		Time:     cmp.Or(entry.LastTimestamp.Time, first),
+		First:    first,
 		Type:     entry.Type,
 		Reason:   oneLine(entry.Reason),
 		Message:  oneLine(entry.Message),
@@ -150,17 +150,8 @@ func eventOf(entry *corev1.Event) Event {
 		uid:      entry.UID,
 		version:  entry.ResourceVersion,
 	}
-	if event.First.IsZero() {
-		event.First = entry.EventTime.Time
-	}
-	if event.First.IsZero() {
-		event.First = entry.CreationTimestamp.Time
-	}
 	if series := entry.Series; series != nil {
-		event.Count, event.Time = max(event.Count, int(series.Count)), series.LastObservedTime.Time
-	}
-	if event.Time.IsZero() {
-		event.Time = event.First
+		event.Count, event.Time = max(event.Count, int(series.Count)), cmp.Or(series.LastObservedTime.Time, event.Time)
 	}
 	return event
 }

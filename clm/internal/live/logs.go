@@ -11,16 +11,16 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/component-operator/runtime/clm/internal/display"
@@ -91,10 +91,10 @@ func (r *logReader) readAll(ctx context.Context) error {
 		return err
 	}
 	var runs []run
-	names := map[string]bool{}
+	names := sets.New[string]()
 	for _, pod := range pods {
 		runs = append(runs, r.runs(pod)...)
-		addContainers(names, pod)
+		names.Insert(containersOf(pod)...)
 	}
 	failed := 0
 	for _, run := range runs {
@@ -109,8 +109,8 @@ func (r *logReader) readAll(ctx context.Context) error {
 	switch {
 	case failed > 0:
 		return fmt.Errorf("reading logs: %d of %d containers could not be read", failed, len(runs))
-	case r.Container != "" && len(names) > 0 && !names[r.Container]:
-		return fmt.Errorf("no selected pod has a container %q; its containers are: %s", r.Container, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+	case r.Container != "" && len(names) > 0 && !names.Has(r.Container):
+		return fmt.Errorf("no selected pod has a container %q; its containers are: %s", r.Container, strings.Join(sets.List(names), ", "))
 	case len(runs) == 0 && r.Previous:
 		r.problem("no selected container has been restarted, so there are no previous logs")
 	case len(runs) == 0:
@@ -140,8 +140,7 @@ func (r *logReader) pods(ctx context.Context) ([]*corev1.Pod, error) {
 			if node.Live == nil || node.Object.Key().GroupKind != pods.GroupKind() || r.Select != nil && !r.Select(root.Object, node.Object) {
 				return
 			}
-			pod := &corev1.Pod{}
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(node.Live.Object, pod); err == nil {
+			if pod := podOf(node.Live); pod != nil {
 				selected = append(selected, pod)
 			}
 		})
@@ -149,25 +148,19 @@ func (r *logReader) pods(ctx context.Context) ([]*corev1.Pod, error) {
 	return selected, nil
 }
 
-// addContainers adds the names of the containers of a pod.
-func addContainers(names map[string]bool, pod *corev1.Pod) {
-	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-		names[c.Name] = true
-	}
-	for _, c := range pod.Spec.EphemeralContainers {
-		names[c.Name] = true
-	}
+// containersOf names the containers of a pod.
+func containersOf(pod *corev1.Pod) []string {
+	regular := display.Texts(slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers), func(c corev1.Container) string { return c.Name })
+	return append(regular, display.Texts(pod.Spec.EphemeralContainers, func(c corev1.EphemeralContainer) string { return c.Name })...)
 }
 
 // runs returns the runs of containers of a pod that have a log.
 func (r *logReader) runs(pod *corev1.Pod) []run {
 	var found []run
-	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
-		for _, c := range statuses {
-			started := c.LastTerminationState.Terminated != nil || !r.Previous && (c.State.Running != nil || c.State.Terminated != nil)
-			if started && (r.Container == "" || r.Container == c.Name) {
-				found = append(found, runOf(pod, c))
-			}
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		started := c.LastTerminationState.Terminated != nil || !r.Previous && (c.State.Running != nil || c.State.Terminated != nil)
+		if started && (r.Container == "" || r.Container == c.Name) {
+			found = append(found, runOf(pod, c))
 		}
 	}
 	return found
@@ -198,15 +191,13 @@ func (r *logReader) copy(ctx context.Context, run run, options *corev1.PodLogOpt
 
 // write prints a line after the names of its pod and container.
 func (r *logReader) write(run run, line []byte) {
-	var text bytes.Buffer
 	prefix := run.String() + ":"
 	if r.Color {
 		prefix = fmt.Sprintf("\x1b[%dm%s\x1b[0m", colorOf(prefix), prefix)
 	}
-	_, _ = fmt.Fprintf(&text, "%s %s\n", prefix, line)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, _ = r.out.Write(text.Bytes())
+	_, _ = fmt.Fprintf(r.out, "%s %s\n", prefix, line)
 }
 
 // report tells the user what cannot be read. It reports denied access once per namespace, and does not report what no
@@ -251,25 +242,27 @@ const (
 // logFollower follows the logs of all pods of the release.
 type logFollower struct {
 	*logReader
-	streams sync.WaitGroup
+	streams errgroup.Group // at most maxStreams
+	begun   map[run]bool   // the runs that are or were followed
+	tooMany sync.Once
 
-	known struct {
-		sync.Mutex
-		// begun are the runs that are or were followed; running are those whose container has not ended.
-		begun, running map[run]bool
-		active         int
-		full           bool
-	}
+	runningMu sync.Mutex
+	running   map[run]bool // the runs whose container has not ended
+}
+
+func newLogFollower(r *logReader) *logFollower {
+	f := &logFollower{logReader: r, begun: map[run]bool{}}
+	f.streams.SetLimit(maxStreams)
+	return f
 }
 
 // followAll looks for pods again and again. Logs of pods that exist at the beginning start with the requested number of
 // lines.
 func (r *logReader) followAll(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	f := &logFollower{logReader: r}
-	f.known.begun = map[run]bool{}
-	r.SkipReasons = true // no events are needed
-	defer f.streams.Wait()
+	f := newLogFollower(r)
+	r.Reasons = NoReasons // no events are needed
+	defer func() { _ = f.streams.Wait() }()
 	defer cancel()
 	first := true
 	return follow(ctx, r.Options, r.note, func(looking context.Context) error {
@@ -280,7 +273,12 @@ func (r *logReader) followAll(ctx context.Context) error {
 		f.noteRunning(pods)
 		for _, pod := range pods {
 			for _, run := range f.runs(pod) {
-				f.start(ctx, run, first)
+				options := &corev1.PodLogOptions{Container: run.container}
+				if first {
+					options = f.logOptions(run)
+				}
+				options.Follow, options.Timestamps = true, true
+				f.begin(run, func() { f.stream(ctx, run, options) })
 			}
 		}
 		first = false
@@ -288,20 +286,21 @@ func (r *logReader) followAll(ctx context.Context) error {
 	})
 }
 
-// start begins to follow a run that is not followed yet.
-func (f *logFollower) start(ctx context.Context, run run, first bool) {
-	if !f.begin(run) {
-		return
+// begin begins to follow a run by a function. It does not if the run is or was followed, or if too many are followed.
+func (f *logFollower) begin(run run, stream func()) bool {
+	if f.begun[run] {
+		return false
 	}
-	options := &corev1.PodLogOptions{Container: run.container}
-	if first {
-		options = f.logOptions(run)
-	}
-	options.Follow, options.Timestamps = true, true
-	f.streams.Go(func() {
-		defer f.end()
-		f.stream(ctx, run, options)
+	f.begun[run] = f.streams.TryGo(func() error {
+		stream()
+		return nil
 	})
+	if !f.begun[run] {
+		f.tooMany.Do(func() {
+			f.problem(fmt.Sprintf("%s and others are not followed: clm follows at most %d containers; name the objects whose logs are wanted", run, maxStreams))
+		})
+	}
+	return f.begun[run]
 }
 
 // noteRunning records which runs continue, to distinguish a broken connection from the end of a log.
@@ -314,33 +313,9 @@ func (f *logFollower) noteRunning(pods []*corev1.Pod) {
 			}
 		}
 	}
-	f.known.Lock()
-	defer f.known.Unlock()
-	f.known.running = running
-}
-
-func (f *logFollower) begin(run run) bool {
-	f.known.Lock()
-	defer f.known.Unlock()
-	if f.known.begun[run] {
-		return false
-	}
-	if f.known.active == maxStreams {
-		if !f.known.full {
-			f.known.full = true
-			f.problem(fmt.Sprintf("%s and others are not followed: clm follows at most %d containers; name the objects whose logs are wanted", run, maxStreams))
-		}
-		return false
-	}
-	f.known.active++
-	f.known.begun[run] = true
-	return true
-}
-
-func (f *logFollower) end() {
-	f.known.Lock()
-	defer f.known.Unlock()
-	f.known.active--
+	f.runningMu.Lock()
+	defer f.runningMu.Unlock()
+	f.running = running
 }
 
 // stream follows one run to its end, and reconnects if necessary. It reports each reason that prevents reading once,
@@ -386,9 +361,9 @@ func (f *logFollower) stream(ctx context.Context, run run, options *corev1.PodLo
 // isOver reports whether nothing more can be read of a run whose connection has ended. It tells the user the reason if
 // the run could not be read.
 func (f *logFollower) isOver(ctx context.Context, run run, err error) bool {
-	f.known.Lock()
-	goesOn := f.known.running[run]
-	f.known.Unlock()
+	f.runningMu.Lock()
+	goesOn := f.running[run]
+	f.runningMu.Unlock()
 	switch {
 	case ctx.Err() != nil || apierrors.IsNotFound(err):
 		return true

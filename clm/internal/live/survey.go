@@ -7,13 +7,16 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -52,7 +55,9 @@ type target struct {
 }
 
 func newSurvey(options Options) (*survey, error) {
-	options = options.complete()
+	if options.Selector == nil {
+		options.Selector = labels.Everything()
+	}
 	core, err := corev1client.NewForConfigAndClient(options.Client.Config(), options.Client.HttpClient())
 	if err != nil {
 		return nil, fmt.Errorf("setting up the reading of events and logs: %w", err)
@@ -98,19 +103,22 @@ type query struct {
 	all bool
 }
 
+// place is what a LIST covers, whatever its version is.
+type place struct {
+	schema.GroupKind
+	namespace string
+}
+
 // read sends all requests of the tree.
 func (s *survey) read(ctx context.Context) error {
-	complete := map[schema.GroupKind]map[string]bool{}
+	complete := sets.New[place]()
 	var mu sync.Mutex
 	if err := each(ctx, planQueries(s.targets), func(ctx context.Context, q query) error {
 		listed, err := s.list(ctx, q)
 		if listed && (q.all || s.Selector.Empty()) {
 			mu.Lock()
 			defer mu.Unlock()
-			if complete[q.resource.GroupKind()] == nil {
-				complete[q.resource.GroupKind()] = map[string]bool{}
-			}
-			complete[q.resource.GroupKind()][q.namespace] = true
+			complete.Insert(place{q.resource.GroupKind(), q.namespace})
 		}
 		return err
 	}); err != nil {
@@ -118,7 +126,7 @@ func (s *survey) read(ctx context.Context) error {
 	}
 	var doubtful []*target
 	for _, t := range s.targets {
-		if t.resource.plural != "" && s.objects[t.key] == nil && !complete[t.key.GroupKind][t.key.Namespace] {
+		if t.resource.plural != "" && s.objects[t.key] == nil && !complete.Has(place{t.key.GroupKind, t.key.Namespace}) {
 			doubtful = append(doubtful, t)
 		}
 	}
@@ -128,36 +136,29 @@ func (s *survey) read(ctx context.Context) error {
 // planQueries returns the LIST requests: one for each type and namespace of the dependents, and for the types that they
 // may own.
 func planQueries(targets []*target) []query {
-	type place struct {
-		schema.GroupKind
-		namespace string
-	}
-	planned := map[place]*query{}
+	planned := map[place]query{}
 	add := func(r resource, namespace string, all bool) {
 		at := place{r.GroupKind(), namespace}
-		if planned[at] == nil {
-			planned[at] = &query{resource: r, namespace: namespace}
+		q, known := planned[at]
+		if !known {
+			q = query{resource: r, namespace: namespace}
 		}
-		planned[at].all = planned[at].all || all
+		q.all = q.all || all
+		planned[at] = q
 	}
+	served := slices.DeleteFunc(slices.Clone(targets), func(t *target) bool { return t.resource.plural == "" })
 	var namespaced []resource
 	var namespaces []string
-	for _, t := range targets {
-		if t.resource.plural == "" {
-			continue
-		}
+	for _, t := range served {
 		add(t.resource, t.key.Namespace, false)
 		if t.key.Namespace != "" {
 			namespaces = append(namespaces, t.key.Namespace)
 			namespaced = append(namespaced, t.resource)
 		}
 	}
-	for _, t := range targets {
+	for _, t := range served {
 		children, where := ownedTypes[t.key.GroupKind], []string{t.key.Namespace}
-		switch {
-		case t.resource.plural == "":
-			continue
-		case isCustom(t.key.GroupKind):
+		if isCustom(t.key.GroupKind) {
 			children = slices.Concat(namespaced, workloads)
 			if t.key.Namespace == "" {
 				where = namespaces
@@ -169,14 +170,9 @@ func planQueries(targets []*target) []query {
 			}
 		}
 	}
-	queries := make([]query, 0, len(planned))
-	for _, q := range planned {
-		queries = append(queries, *q)
-	}
-	slices.SortFunc(queries, func(a, b query) int {
+	return slices.SortedFunc(maps.Values(planned), func(a, b query) int {
 		return cmp.Or(cmp.Compare(a.resource.String(), b.resource.String()), cmp.Compare(a.namespace, b.namespace))
 	})
-	return queries
 }
 
 // list reports whether the user was allowed to list.
@@ -207,45 +203,39 @@ func (s *survey) list(ctx context.Context, q query) (bool, error) {
 	return true, nil
 }
 
-// readsMetadata reports whether objects of the type are read without their content.
+// readsMetadata reports whether objects of the type are read without their content, which is often large or secret,
+// because their metadata is enough to compute their status.
 func (s *survey) readsMetadata(kind schema.GroupKind) bool {
-	return isJustMetadata(kind) && !s.Judges.NeedsContent("", kind)
+	isData := kind.Group == "" && (kind.Kind == "Secret" || kind.Kind == "ConfigMap")
+	return isData && !s.Judges.NeedsContent("", kind)
 }
 
 func (s *survey) fetch(ctx context.Context, kind schema.GroupVersionKind, options []client.ListOption) ([]*unstructured.Unstructured, error) {
+	var list client.ObjectList = &unstructured.UnstructuredList{}
 	if s.readsMetadata(kind.GroupKind()) {
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(kind)
-		if err := s.Client.List(ctx, list, options...); err != nil {
-			return nil, err
-		}
-		objects := make([]*unstructured.Unstructured, len(list.Items))
-		for i := range list.Items {
-			object, err := expand(&list.Items[i], kind)
-			if err != nil {
-				return nil, err
-			}
-			objects[i] = object
-		}
-		return objects, nil
+		list = &metav1.PartialObjectMetadataList{}
 	}
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(kind)
+	list.GetObjectKind().SetGroupVersionKind(kind)
 	if err := s.Client.List(ctx, list, options...); err != nil {
 		return nil, err
 	}
-	objects := make([]*unstructured.Unstructured, len(list.Items))
-	for i := range list.Items {
-		objects[i] = &list.Items[i]
-	}
-	return objects, nil
+	var objects []*unstructured.Unstructured
+	err := meta.EachListItem(list, func(item runtime.Object) error {
+		object, err := expand(item, kind)
+		objects = append(objects, object)
+		return err
+	})
+	return objects, err
 }
 
-// expand converts metadata to an object.
-func expand(metadata *metav1.PartialObjectMetadata, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(metadata)
+// expand returns an object that was read, perhaps without its content.
+func expand(read runtime.Object, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
+	if object, isWhole := read.(*unstructured.Unstructured); isWhole {
+		return object, nil
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(read)
 	if err != nil {
-		return nil, fmt.Errorf("converting the metadata of %s %s: %w", kind.Kind, metadata.Name, err)
+		return nil, fmt.Errorf("converting the metadata of a %s: %w", kind.Kind, err)
 	}
 	object := &unstructured.Unstructured{Object: content}
 	object.SetGroupVersionKind(kind)
@@ -254,19 +244,16 @@ func expand(metadata *metav1.PartialObjectMetadata, kind schema.GroupVersionKind
 
 // get reads a dependent that was not in any list.
 func (s *survey) get(ctx context.Context, t *target) error {
-	kind := t.resource.GroupVersionKind
-	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(kind)
-	name := client.ObjectKey{Namespace: t.key.Namespace, Name: t.key.Name}
-	var err error
+	kind, name := t.resource.GroupVersionKind, client.ObjectKey{Namespace: t.key.Namespace, Name: t.key.Name}
+	var read client.Object = &unstructured.Unstructured{}
 	if s.readsMetadata(t.key.GroupKind) {
-		metadata := &metav1.PartialObjectMetadata{}
-		metadata.SetGroupVersionKind(kind)
-		if err = s.Client.Get(ctx, name, metadata); err == nil {
-			object, err = expand(metadata, kind)
-		}
-	} else {
-		err = s.Client.Get(ctx, name, object)
+		read = &metav1.PartialObjectMetadata{}
+	}
+	read.GetObjectKind().SetGroupVersionKind(kind)
+	err := s.Client.Get(ctx, name, read)
+	var object *unstructured.Unstructured
+	if err == nil {
+		object, err = expand(read, kind)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,8 +17,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/component-operator/runtime/clm/internal/display"
@@ -39,7 +41,7 @@ func Tree(ctx context.Context, options Options) (*Report, error) {
 		return nil, err
 	}
 	nodes := s.grow()
-	if !s.SkipReasons {
+	if s.Reasons != NoReasons {
 		if err := s.explain(ctx, nodes); err != nil {
 			return nil, err
 		}
@@ -52,14 +54,13 @@ func (s *survey) learn(ctx context.Context) error {
 	if s.Definitions == nil {
 		return nil
 	}
-	types := map[resource]bool{}
+	types := sets.New[resource]()
 	for _, t := range s.targets {
-		types[t.resource] = t.resource.plural != ""
-	}
-	return each(ctx, slices.Collect(maps.Keys(types)), func(ctx context.Context, r resource) error {
-		if !types[r] {
-			return nil
+		if t.resource.plural != "" {
+			types.Insert(t.resource)
 		}
+	}
+	return each(ctx, types.UnsortedList(), func(ctx context.Context, r resource) error {
 		return s.Definitions.Recall(ctx, r.GroupVersionKind, r.plural)
 	})
 }
@@ -154,32 +155,37 @@ func judgePod(node *display.Node) {
 	if node.Object.Key().GroupKind != pods.GroupKind() || node.Status == status.TerminatingStatus {
 		return
 	}
-	switch phase, _, _ := unstructured.NestedString(node.Live.Object, "status", "phase"); corev1.PodPhase(phase) {
+	pod := podOf(node.Live)
+	if pod == nil {
+		return
+	}
+	switch pod.Status.Phase {
 	case corev1.PodFailed:
 		node.Status, node.Message = status.FailedStatus, "has failed"
 	case corev1.PodSucceeded:
 		node.Message = "completed"
 	case corev1.PodRunning:
-		if restarts := restartsOf(node.Live); restarts > 0 && node.IsReady() {
+		restarts := int32(0)
+		for _, container := range pod.Status.ContainerStatuses {
+			restarts += container.RestartCount
+		}
+		if restarts > 0 && node.IsReady() {
 			node.Message += ", restarted " + times(restarts)
 		}
 	case corev1.PodPending, corev1.PodUnknown:
 	}
 }
 
-// restartsOf returns the number of restarts of all containers of a pod.
-func restartsOf(live *unstructured.Unstructured) int64 {
-	containers, _, _ := unstructured.NestedSlice(live.Object, "status", "containerStatuses")
-	var total int64
-	for _, container := range containers {
-		container, _ := container.(map[string]any)
-		restarts, _, _ := unstructured.NestedInt64(container, "restartCount")
-		total += restarts
+// podOf returns a pod that was read; nil if it is malformed.
+func podOf(live *unstructured.Unstructured) *corev1.Pod {
+	pod := &corev1.Pod{}
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, pod) != nil {
+		return nil
 	}
-	return total
+	return pod
 }
 
-func times(count int64) string {
+func times(count int32) string {
 	if count == 1 {
 		return "once"
 	}
@@ -242,31 +248,31 @@ type Options struct {
 	Client cluster.Client
 	// Items are the inventory of the release. Defaults to none.
 	Items []*reconciler.InventoryItem
-	// Judges compute the statuses, as in the engine. Defaults to an analyzer without annotations.
+	// Judges compute the statuses, as in the engine. Required.
 	Judges *judges.Judges
 	// Definitions learn the types of the dependents before these are judged. Defaults to none.
 	Definitions *judges.Definitions
 	// Selector selects the dependents by their labels, so that no other objects have to be read. Dependents that have
 	// lost their labels are found nevertheless, by one request each. Defaults to everything.
 	Selector labels.Selector
-	// SkipReasons leaves Node.Why empty, and saves the requests for events and logs.
-	SkipReasons bool
-	// SkipLogs leaves out what containers wrote last.
-	SkipLogs bool
-	// MaxExplained is the number of dependents that get reasons; zero means all.
-	MaxExplained int
+	// Reasons are those that Node.Why has. Defaults to all.
+	Reasons Reasons
 }
 
-// complete returns the options with their defaults.
-func (o Options) complete() Options {
-	if o.Judges == nil {
-		o.Judges = judges.New("", status.NewAnalyzer("", status.Options{}))
-	}
-	if o.Selector == nil {
-		o.Selector = labels.Everything()
-	}
-	return o
-}
+// Reasons says which reasons are read why dependents are not ready.
+type Reasons int
+
+const (
+	// AllReasons are those of all dependents, with what their containers wrote last.
+	AllReasons Reasons = iota
+	// MainReasons are those of MaxExplained dependents, without logs.
+	MainReasons
+	// NoReasons leaves them out, and saves the requests for events and logs.
+	NoReasons
+)
+
+// MaxExplained bounds the number of dependents of which all reasons are of interest: they mostly wait for the same one.
+const MaxExplained = 20
 
 // Report is the result of Tree.
 type Report struct {
@@ -332,12 +338,6 @@ func isCustom(kind schema.GroupKind) bool {
 // owns nothing, and Kubernetes reports no events about it.
 func hasAllInStatus(kind schema.GroupKind) bool {
 	return kind == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
-}
-
-// isJustMetadata reports whether metadata is enough to compute the status of objects of the type. Their content is
-// often large or secret.
-func isJustMetadata(kind schema.GroupKind) bool {
-	return kind.Group == "" && (kind.Kind == "Secret" || kind.Kind == "ConfigMap")
 }
 
 // maxRequests is the maximum number of concurrent requests.

@@ -6,7 +6,6 @@ package live
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -40,8 +39,8 @@ type WatchSink struct {
 }
 
 // Watch calls Changed when Tree with the same options may have another result, until the context ends, which is not an
-// error. It watches only the metadata of objects: one watch per kind and namespace, and, unless Options.SkipReasons is
-// set, the events of each namespace. Changes of objects outside the tree are ignored.
+// error. It watches only the metadata of objects: one watch per kind and namespace, and, unless Options.Reasons is
+// NoReasons, the events of each namespace. Changes of objects outside the tree are ignored.
 func Watch(ctx context.Context, options Options, sink WatchSink) error {
 	s, err := newSurvey(options)
 	if err != nil {
@@ -55,7 +54,7 @@ func Watch(ctx context.Context, options Options, sink WatchSink) error {
 	places := map[string]bool{}
 	for _, t := range s.targets {
 		w.roots[t.key] = true
-		if !s.SkipReasons {
+		if s.Reasons != NoReasons {
 			places[cmp.Or(t.key.Namespace, metav1.NamespaceDefault)] = true
 		}
 	}
@@ -64,32 +63,19 @@ func Watch(ctx context.Context, options Options, sink WatchSink) error {
 	if w.missing == 0 {
 		sink.Changed()
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var all sync.WaitGroup
-	failures := make(chan error, w.missing)
-	start := func(run func() error) {
-		all.Go(func() {
-			if err := run(); err != nil {
-				failures <- err
-				cancel()
-			}
-		})
-	}
+	group, watching := errgroup.WithContext(ctx)
 	for _, q := range queries {
-		start(func() error { return w.kind(ctx, q) })
+		group.Go(func() error { return w.kind(watching, q) })
 	}
 	for namespace := range places {
-		start(func() error { return w.events(ctx, namespace) })
+		group.Go(func() error { return w.events(watching, namespace) })
 	}
-	all.Wait()
-	close(failures)
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	// Watches also end if there is nothing that may be watched.
 	<-ctx.Done()
-	var found []error
-	for err := range failures {
-		found = append(found, err)
-	}
-	return errors.Join(found...)
+	return nil
 }
 
 // maxDepth limits how many owners of an object are followed: CronJob, Job, Pod, claim, and one custom resource above.

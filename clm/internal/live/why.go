@@ -18,26 +18,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// maxExplained is the maximum number of pods of one owner that are explained: they mostly fail for the same reason.
-const maxExplained = 3
+// maxPods is the maximum number of pods of one owner that are explained: they mostly fail for the same reason.
+const maxPods = 3
 
 // explain adds the reasons to all nodes that are not ready.
 func (s *survey) explain(ctx context.Context, roots []*display.Node) error {
 	var unready []*display.Node
-	left := s.MaxExplained
+	explainedRoots := 0
 	for _, root := range roots {
-		if s.MaxExplained > 0 && !root.IsReady() {
-			if left == 0 {
+		if s.Reasons == MainReasons && !root.IsReady() {
+			if explainedRoots++; explainedRoots > MaxExplained {
 				continue
 			}
-			left--
 		}
 		root.Walk(func(node *display.Node) {
 			var explained int
@@ -45,7 +43,7 @@ func (s *survey) explain(ctx context.Context, roots []*display.Node) error {
 				isPod := child.Object.Key().GroupKind == pods.GroupKind()
 				// Failed pods remain after others have succeeded.
 				isPast := isPod && child.Status == status.FailedStatus && node.IsReady()
-				if child.IsReady() || isPast || isPod && explained == maxExplained {
+				if child.IsReady() || isPast || isPod && explained == maxPods {
 					continue
 				}
 				if isPod {
@@ -66,8 +64,7 @@ func (s *survey) explain(ctx context.Context, roots []*display.Node) error {
 func (s *survey) explainOne(ctx context.Context, node *display.Node) error {
 	var vague []display.Reason
 	if node.Object.Key().GroupKind == pods.GroupKind() {
-		pod := &corev1.Pod{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(node.Live.Object, pod); err == nil {
+		if pod := podOf(node.Live); pod != nil {
 			for _, f := range status.PodFindings(pod) {
 				reason := display.Reason{Source: display.Source(f.Source), Text: oneLine(joined(f.Text, f.Output)), Since: f.Since, Vague: f.Vague}
 				if f.Vague {
@@ -75,7 +72,7 @@ func (s *survey) explainOne(ctx context.Context, node *display.Node) error {
 					continue
 				}
 				node.Why = append(node.Why, reason)
-				if f.Crashed != "" && !s.SkipLogs {
+				if f.Crashed != "" && s.Reasons == AllReasons {
 					node.Why = append(node.Why, s.lastLine(ctx, pod, f)...)
 				}
 			}
@@ -303,8 +300,6 @@ const (
 	explainAfter = time.Second
 	// explainPause is the least time between two looks. If a look takes longer, that is the least time.
 	explainPause = 3 * time.Second
-	// maxAwaited limits the number of objects that are looked at: they mostly wait for the same reason.
-	maxAwaited = 20
 )
 
 // NewExplainer starts an Explainer, which the caller closes. Options.Items is ignored. It calls tell with the reasons
@@ -334,11 +329,7 @@ func (e *Explainer) Await(items []*reconciler.InventoryItem) {
 		if hasAllInStatus(key.GroupKind) {
 			continue
 		}
-		since := time.Now()
-		if was, known := before[key]; known {
-			since = was.since
-		}
-		e.awaited[key] = awaited{item: item, since: since}
+		e.awaited[key] = awaited{item: item, since: cmp.Or(before[key].since, time.Now())}
 	}
 }
 
@@ -355,7 +346,7 @@ func (e *Explainer) due() []*reconciler.InventoryItem {
 	slices.SortFunc(items, func(a, b *reconciler.InventoryItem) int {
 		return strings.Compare(display.Text(a), display.Text(b))
 	})
-	return items[:min(len(items), maxAwaited)]
+	return items[:min(len(items), MaxExplained)]
 }
 
 func (e *Explainer) run(ctx context.Context) {
@@ -377,7 +368,7 @@ func (e *Explainer) run(ctx context.Context) {
 // look tells the reasons if they can be read.
 func (e *Explainer) look(ctx context.Context, items []*reconciler.InventoryItem) {
 	options := e.options
-	options.Items, options.SkipLogs = items, true
+	options.Items, options.Reasons = items, MainReasons
 	report, err := Tree(ctx, options)
 	if err != nil {
 		return

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/views"
@@ -245,7 +246,7 @@ func becameReady(ctx context.Context, c *runner.Connection, release *releases.Re
 	if release.Current().State == releases.RevisionReady {
 		return true, nil
 	}
-	snapshot, err := views.Look(ctx, c, release.Namespace, release.Name, views.NoReasons)
+	snapshot, err := views.Look(ctx, c, release.Namespace, release.Name, live.NoReasons)
 	if err != nil {
 		return false, err
 	}

@@ -120,7 +120,7 @@ func (a *HelmAdoption) plan(ctx context.Context, c *runner.Connection, release *
 	} else {
 		plan.Revision = releases.Revision{
 			Number: deployed.Number, Created: deployed.Created, Description: "Helm: " + deployed.Description, Installed: deployed.Number > 1, Policies: policies,
-			Sources: []releases.Source{{Reference: deployed.Chart, Kind: string(sources.Chart), Name: deployed.Chart, Version: deployed.Version, AppVersion: deployed.AppVersion}},
+			Sources: []releases.Source{{Reference: deployed.Chart, Kind: sources.Chart, Name: deployed.Chart, Version: deployed.Version, AppVersion: deployed.AppVersion}},
 			Objects: len(plan.Content.Manifest), Inputs: unordered,
 		}
 		if plan.Revision.Inputs, err = inputs(plan.Content, plan.Revision); err != nil {

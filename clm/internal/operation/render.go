@@ -99,12 +99,7 @@ func nameless(content releases.Content, revision releases.Revision) (string, err
 
 // describe returns the revision with the policies and sources of the request.
 func describe(request Request, revision releases.Revision) releases.Revision {
-	revision.Policies, revision.Hooks, revision.Sources = Lasting(request.Policies), request.Sources.Hooks(), nil
-	for _, source := range request.Sources.Sources() {
-		revision.Sources = append(revision.Sources, releases.Source{
-			Reference: source.Reference, Kind: string(source.Kind), Name: source.Name, Version: source.Version, AppVersion: source.AppVersion,
-		})
-	}
+	revision.Policies, revision.Hooks, revision.Sources = Lasting(request.Policies), request.Sources.Hooks(), request.Sources.Sources()
 	return revision
 }
 

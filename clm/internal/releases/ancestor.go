@@ -14,7 +14,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -42,7 +41,7 @@ var ancestors client.ListOption = client.HasLabels{"release." + ReconcilerName}
 // getAncestor reads a release of which the ancestor has the only record.
 func (s *Store) getAncestor(ctx context.Context, namespace, name string) (*Release, error) {
 	configMap := &corev1.ConfigMap{}
-	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ancestorPrefix + name}, configMap)
+	err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ancestorPrefix + name}, configMap)
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("release %s/%s: %w", namespace, name, ErrNotFound)
 	}
@@ -58,8 +57,7 @@ func (s *Store) appendAncestors(ctx context.Context, found []*Release, namespace
 	for _, release := range found {
 		known[release.String()] = true
 	}
-	newList := func() client.ObjectList { return &corev1.ConfigMapList{} }
-	err := eachListed(ctx, s.options.Client, newList, func(configMap *corev1.ConfigMap) {
+	err := eachListed(ctx, s.client, &corev1.ConfigMapList{}, func(configMap *corev1.ConfigMap) {
 		name, named := strings.CutPrefix(configMap.Name, ancestorPrefix)
 		if !named || known[configMap.Namespace+"/"+name] {
 			return
@@ -75,15 +73,8 @@ func (s *Store) appendAncestors(ctx context.Context, found []*Release, namespace
 }
 
 // ancestorStates translates the states of the ancestor.
-var ancestorStates = map[string]struct {
-	release  State
-	revision RevisionState
-}{
-	"Ready":      {StateReady, RevisionReady},
-	"Error":      {StateFailed, RevisionFailed},
-	"Pending":    {StateApplying, RevisionApplying},
-	"Processing": {StateApplying, RevisionApplying},
-	"":           {StateApplying, RevisionApplying},
+var ancestorStates = map[string]State{
+	"Ready": StateReady, "Error": StateFailed, "Pending": StateApplying, "Processing": StateApplying, "": StateApplying,
 }
 
 // decodeAncestor returns what the ancestor has recorded, as far as it can be taken over.
@@ -120,15 +111,15 @@ func decodeAncestor(configMap *corev1.ConfigMap) (*Release, error) {
 	}
 	updated := ancestorTime(configMap, "updateTimestamp")
 	release := &Release{
-		Namespace: configMap.Namespace, Name: strings.TrimPrefix(configMap.Name, ancestorPrefix), State: state.release, Inventory: inventory, Ancestor: true,
+		Namespace: configMap.Namespace, Name: strings.TrimPrefix(configMap.Name, ancestorPrefix), State: state, Inventory: inventory, Ancestor: true,
 		Created: ancestorTime(configMap, "creationTimestamp"), Updated: updated, Since: updated,
-		stored: stored{ancestor: &takenOver{UID: string(configMap.UID), Checksum: checksum}},
+		stored: stored{ancestor: &takenOver{UID: configMap.UID, Checksum: checksum}},
 	}
 	if number, err := strconv.ParseInt(configMap.Data["revision"], 10, 64); err != nil {
 		return refuse("decoding revision: "+err.Error(), repair)
 	} else if number > 0 {
 		release.Revisions = []Revision{{
-			Number: number, State: state.revision, Created: release.Updated, Description: "applied by an earlier version of clm", Objects: len(inventory), Installed: number > 1,
+			Number: number, State: RevisionState(state), Created: release.Updated, Description: "applied by an earlier version of clm", Objects: len(inventory), Installed: number > 1,
 		}}
 	}
 	return release, nil
@@ -146,7 +137,7 @@ func ancestorTime(configMap *corev1.ConfigMap, key string) time.Time {
 // removeAncestor removes the record whose place has been taken, unless it is not what it was then.
 func (s *Store) removeAncestor(ctx context.Context, namespace, name string, seen *takenOver) error {
 	configMap := &corev1.ConfigMap{}
-	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ancestorPrefix + name}, configMap)
+	err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ancestorPrefix + name}, configMap)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -164,7 +155,7 @@ func (s *Store) removeUnchanged(ctx context.Context, configMap *corev1.ConfigMap
 	if err != nil {
 		return err
 	}
-	if string(configMap.UID) != seen.UID || checksum != seen.Checksum {
+	if configMap.UID != seen.UID || checksum != seen.Checksum {
 		return errors.New("it has changed since the release was migrated; make sure that the earlier version of clm is no longer used for this release, " +
 			"delete the ConfigMap, with its finalizer " + ancestorFinalizer + ", and try again")
 	}
@@ -173,10 +164,9 @@ func (s *Store) removeUnchanged(ctx context.Context, configMap *corev1.ConfigMap
 	if err != nil {
 		return err
 	}
-	released := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: configMap.Namespace, Name: configMap.Name}}
-	released.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-	if err := s.options.Client.Patch(ctx, released, patch, client.FieldOwner(s.options.FieldOwner)); err != nil {
+	released := metadataNamed("ConfigMap", configMap.Namespace, configMap.Name)
+	if err := s.client.Patch(ctx, released, patch, client.FieldOwner(ReconcilerName)); err != nil {
 		return err
 	}
-	return s.options.Client.Delete(ctx, configMap, client.Preconditions{UID: &released.UID, ResourceVersion: &released.ResourceVersion})
+	return s.client.Delete(ctx, configMap, client.Preconditions{UID: &released.UID, ResourceVersion: &released.ResourceVersion})
 }

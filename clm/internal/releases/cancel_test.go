@@ -86,7 +86,7 @@ func TestCancelOlder(t *testing.T) {
 	options = w.applying("newer@host/2", 2)
 	options.CancelOlder = true
 	newer := w.wait(options)
-	if got := testenv.Receive(t, newer.told, "the newer process waits"); got.Holder != "older@host/1" || got.Asked != "apply" || got.Obstacle != "" {
+	if got := testenv.Receive(t, newer.told, "the newer process waits"); got.Holder.Name != "older@host/1" || got.Asked != "apply" || got.Obstacle != "" {
 		t.Errorf("got %+v", got)
 	}
 	w.hears(older)

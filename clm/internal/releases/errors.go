@@ -85,24 +85,17 @@ func (e *NotReadyError) Error() string {
 		notices = e.Failed
 	}
 	if len(notices) == 0 {
-		return e.reason()
+		return e.summary()
 	}
-	return e.reason() + ": " + noticeTexts(notices)
+	return e.summary() + ": " + noticeTexts(notices)
 }
 
 // short returns a duration without zeros at its end, such as 5m.
 func short(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
+	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.String())
 }
 
-func (e *NotReadyError) reason() string {
+func (e *NotReadyError) summary() string {
 	text := "failed"
 	if e.Timeout > 0 {
 		text = "timed out after " + short(e.Timeout)
@@ -168,6 +161,8 @@ type StageError struct {
 // Error names the stage and the cause.
 func (e *StageError) Error() string { return e.Stage + ": " + e.Cause.Error() }
 
+func (e *StageError) summary() string { return e.Stage + ": " + Summary(e.Cause) }
+
 // Unwrap returns the cause.
 func (e *StageError) Unwrap() error { return e.Cause }
 
@@ -185,12 +180,12 @@ type InterruptedError struct {
 // Error names the newer operation, if there is one, and the objects that are not ready.
 func (e *InterruptedError) Error() string {
 	if len(e.Waits) == 0 {
-		return e.reason()
+		return e.summary()
 	}
-	return e.reason() + "; not ready: " + noticeTexts(e.Waits)
+	return e.summary() + "; not ready: " + noticeTexts(e.Waits)
 }
 
-func (e *InterruptedError) reason() string {
+func (e *InterruptedError) summary() string {
 	if e.CanceledBy == "" {
 		return "interrupted"
 	}
@@ -216,10 +211,7 @@ func (e *InterruptedError) next(isAlone bool) string {
 const shownNotices = 10
 
 func noticeTexts(notices []reconciler.Notice) string {
-	texts := make([]string, len(notices))
-	for i, notice := range notices {
-		texts[i] = display.Text(notice.Object) + " (" + notice.Message + ")"
-	}
+	texts := display.Texts(notices, func(n reconciler.Notice) string { return display.Text(n.Object) + " (" + n.Message + ")" })
 	return display.Enumerate(texts, shownNotices)
 }
 
@@ -241,23 +233,16 @@ func IsFailure(err error) bool {
 // Summary is the text of an error that is shown beside a list of the objects that are not ready. It has the text of
 // each error that was joined.
 func Summary(err error) string {
-	var notReady *NotReadyError
-	var interrupted *InterruptedError
-	var staged *StageError
+	var listed interface {
+		error
+		summary() string
+	}
 	joined := joinedErrors(err)
 	switch {
 	case len(joined) > 0:
-		texts := make([]string, len(joined))
-		for i, part := range joined {
-			texts[i] = Summary(part)
-		}
-		return strings.Join(texts, "; ")
-	case errors.As(err, &staged):
-		return staged.Stage + ": " + Summary(staged.Cause)
-	case errors.As(err, &notReady):
-		return notReady.reason()
-	case errors.As(err, &interrupted):
-		return interrupted.reason()
+		return strings.Join(display.Texts(joined, Summary), "; ")
+	case errors.As(err, &listed):
+		return listed.summary()
 	default:
 		// Errors about several objects are joined by line breaks.
 		return strings.ReplaceAll(err.Error(), "\n", "; ")
@@ -289,7 +274,7 @@ func AdviceForeign(release *Release, problems []string) string {
 // maxGrouped is how many objects with the same problem are named.
 const maxGrouped = 3
 
-// Grouped joins problems that are the same for several objects: "ConfigMap a, ConfigMap b and 2 more: already exists".
+// Grouped joins problems that are the same for several objects: "ConfigMap a, ConfigMap b, and 2 more: already exists".
 func Grouped(problems []string) []string {
 	objects := map[string][]string{}
 	var texts, grouped []string
@@ -306,11 +291,7 @@ func Grouped(problems []string) []string {
 			grouped = append(grouped, named...)
 			continue
 		}
-		names := strings.Join(named[:min(len(named), maxGrouped)], ", ")
-		if more := len(named) - maxGrouped; more > 0 {
-			names += fmt.Sprintf(" and %d more", more)
-		}
-		grouped = append(grouped, names+": "+text)
+		grouped = append(grouped, display.Enumerate(named, maxGrouped)+": "+text)
 	}
 	return grouped
 }

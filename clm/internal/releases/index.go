@@ -19,7 +19,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/manifest"
@@ -65,7 +67,7 @@ type index struct {
 	Created       time.Time               `json:"created"`
 	Updated       time.Time               `json:"updated"`
 	Since         time.Time               `json:"since,omitzero"`
-	Revisions     []indexRevision         `json:"revisions,omitempty"`
+	Revisions     []Revision              `json:"revisions,omitempty"`
 	Inventory     *chunks.List            `json:"inventory,omitempty"`
 	HookInventory *chunks.List            `json:"hookInventory,omitempty"`
 	TestInventory *chunks.List            `json:"testInventory,omitempty"`
@@ -74,18 +76,9 @@ type index struct {
 	TakenOver     *takenOver              `json:"takenOver,omitempty"`
 }
 
-// indexRevision is a revision with the place of its content.
-type indexRevision struct {
-	Revision
-	// Chunks are the names of the chunks with the content, usually one; none if the content is not stored.
-	Chunks []string `json:"chunks,omitempty"`
-	// Bytes is how many bytes the content takes, compressed.
-	Bytes int64 `json:"bytes,omitempty"`
-}
-
 // takenOver is the record of the ancestor, which is to be removed because this one has taken its place.
 type takenOver struct {
-	UID string `json:"uid"`
+	UID apitypes.UID `json:"uid"`
 	// Checksum of what the record said.
 	Checksum string `json:"checksum"`
 }
@@ -93,7 +86,8 @@ type takenOver struct {
 // stored is what a process knows about the record that a release was read from or written to.
 type stored struct {
 	// uid and resourceVersion guard the next write; empty if there is no index yet.
-	uid, resourceVersion string
+	uid             apitypes.UID
+	resourceVersion string
 	// raw is what the index Secret holds.
 	raw []byte
 	// index is the decoded form of raw.
@@ -119,19 +113,19 @@ func (s *stored) exists() bool { return s.uid != "" || s.ancestor != nil }
 
 // took takes over the metadata of the index Secret.
 func (s *stored) took(object metav1.Object) {
-	s.uid, s.resourceVersion = string(object.GetUID()), object.GetResourceVersion()
+	s.uid, s.resourceVersion = object.GetUID(), object.GetResourceVersion()
 	s.finalizers = object.GetFinalizers()
 	s.deleting = object.GetDeletionTimestamp() != nil
 }
 
 // names are the chunks that the index refers to.
-func (i *index) names() map[string]bool {
-	names := map[string]bool{}
-	lists := [][]string{chunkNames(i.Inventory), chunkNames(i.HookInventory), chunkNames(i.TestInventory), i.contentNames()}
-	for _, name := range slices.Concat(lists...) {
-		names[name] = true
-	}
-	return names
+func (i *index) names() sets.Set[string] {
+	return sets.New(i.inventoryNames()...).Insert(i.contentNames()...)
+}
+
+// inventoryNames are the chunks that have inventories.
+func (i *index) inventoryNames() []string {
+	return slices.Concat(chunkNames(i.Inventory), chunkNames(i.HookInventory), chunkNames(i.TestInventory))
 }
 
 // contentNames are the chunks that have contents of revisions.
@@ -219,38 +213,40 @@ func (i *index) encode() ([]byte, error) {
 
 // release returns what an index says, without inventories.
 func (i *index) release(namespace, name string) *Release {
-	release := &Release{
-		Namespace: namespace, Name: name, State: i.State, Message: i.Message, Created: i.Created, Updated: i.Updated, Since: cmp.Or(i.Since, i.Updated), DeletionStage: i.DeletionStage,
-		Begun: i.Begun,
+	return &Release{
+		Namespace: namespace, Name: name, State: i.State, Message: i.Message, Created: i.Created, Updated: i.Updated, Since: cmp.Or(i.Since, i.Updated),
+		Revisions: slices.Clone(i.Revisions), DeletionStage: i.DeletionStage, Begun: i.Begun,
 	}
-	for _, revision := range i.Revisions {
-		release.Revisions = append(release.Revisions, revision.Revision)
-	}
-	return release
 }
 
-// indexOf returns the index for a release, without inventories and references of the ancestor. Revisions keep their
-// contents.
+// indexOf returns the index for a release, without inventories and references of the ancestor.
 func indexOf(release *Release) index {
-	next := index{
+	return index{
 		Version: formatVersion, State: release.State, Message: texts.Truncate(release.Message, maxMessage), DeletionStage: release.DeletionStage, Begun: release.Begun,
-		Created: release.Created, Updated: release.stored.index.Updated, Since: release.stored.index.Since,
+		Created: release.Created, Updated: release.stored.index.Updated, Since: release.stored.index.Since, Revisions: slices.Clone(release.Revisions),
 	}
-	before := map[int64]indexRevision{}
-	for _, revision := range release.stored.index.Revisions {
-		before[revision.Number] = revision
+}
+
+// part is one of the inventories of a release, and the form in which it is recorded.
+type part struct {
+	name  string
+	items *[]*reconciler.InventoryItem
+	list  **chunks.List
+}
+
+// parts are the inventories of a release, recorded in this index.
+func (i *index) parts(release *Release) []part {
+	return []part{
+		{"the inventory", &release.Inventory, &i.Inventory},
+		{"the inventory of the deletion hooks", &release.HookInventory, &i.HookInventory},
+		{"the inventory of the tests", &release.TestInventory, &i.TestInventory},
 	}
-	for _, revision := range release.Revisions {
-		known := before[revision.Number]
-		next.Revisions = append(next.Revisions, indexRevision{Revision: revision, Chunks: known.Chunks, Bytes: known.Bytes})
-	}
-	return next
 }
 
 // encodeInventory returns the form in which an inventory is to be recorded, and the contents of the chunks that this
 // form refers to. It is the one in which it is recorded so far, if that says the same and its chunks are known to be
 // intact.
-func (o *Options) encodeInventory(store *chunks.Store, inventory []*reconciler.InventoryItem, before *chunks.List, known chunks.Handles) (*chunks.List, [][]byte, error) {
+func (s *Store) encodeInventory(store *chunks.Store, inventory []*reconciler.InventoryItem, before *chunks.List, known chunks.Handles) (*chunks.List, [][]byte, error) {
 	if len(inventory) == 0 {
 		return nil, nil, nil
 	}
@@ -262,19 +258,19 @@ func (o *Options) encodeInventory(store *chunks.Store, inventory []*reconciler.I
 	count := 0
 	if before != nil {
 		isMissing := func(name string) bool { return known[name].UID == "" }
-		if before.Holds(items, o.chunkSize) && !slices.ContainsFunc(before.Chunks, isMissing) {
+		if before.Holds(items, s.chunkSize) && !slices.ContainsFunc(before.Chunks, isMissing) {
 			return before, nil, nil
 		}
 		count = len(before.Chunks)
 	}
 	// More than that is not even tried.
 	const ratio = 32
-	if chunks.Size(items) <= o.packedLimit*ratio {
-		if list, err := chunks.PackItems(items); err == nil && len(list.Packed) <= o.packedLimit {
+	if chunks.Size(items) <= s.packedLimit*ratio {
+		if list, err := chunks.PackItems(items); err == nil && len(list.Packed) <= s.packedLimit {
 			return &list, nil, nil
 		}
 	}
-	list, contents := store.SpreadItems(items, count, o.chunkSize)
+	list, contents := store.SpreadItems(items, count, s.chunkSize)
 	return &list, contents, nil
 }
 

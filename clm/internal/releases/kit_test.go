@@ -11,12 +11,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -74,7 +76,7 @@ func newClient(t *testing.T, config *rest.Config) cluster.Client {
 
 // smallStore returns a store that has chunks from about 20 items on.
 func smallStore(clnt cluster.Client) *Store {
-	return NewStore(Options{Client: clnt, packedLimit: 700, chunkSize: 4000})
+	return &Store{client: clnt, now: time.Now, packedLimit: 700, chunkSize: 4000}
 }
 
 // items makes an inventory whose digests are of a given state.
@@ -187,11 +189,7 @@ func (w *world) expectNoWaste(release *Release) {
 	w.Helper()
 	listed, err := w.store.chunks(release.Namespace, release.Name).List(w.Context())
 	w.must(err)
-	got := map[string]bool{}
-	for name := range listed {
-		got[name] = true
-	}
-	if diff := cmp.Diff(release.stored.index.names(), got); diff != "" {
+	if diff := cmp.Diff(release.stored.index.names(), sets.KeySet(listed)); diff != "" {
 		w.Errorf("chunks (-referred to +existing):\n%s", diff)
 	}
 }

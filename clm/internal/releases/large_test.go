@@ -13,7 +13,7 @@ import (
 func TestTenThousandItems(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	store := NewStore(Options{Client: w.client})
+	store := NewStore(w.client)
 	release := w.newRelease("demo")
 	w.must(store.AddRevision(t.Context(), release, firstRevision(), content(1, "a")))
 	inventory := items(10_000, "a")

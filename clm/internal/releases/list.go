@@ -38,8 +38,7 @@ const pageSize = 50
 // cannot be used does not prevent the others from being listed; see Release.Problem.
 func (s *Store) List(ctx context.Context, namespace string) ([]*Release, error) {
 	var found []*Release
-	newList := func() client.ObjectList { return &corev1.SecretList{} }
-	err := eachListed(ctx, s.options.Client, newList, func(secret *corev1.Secret) {
+	err := eachListed(ctx, s.client, &corev1.SecretList{}, func(secret *corev1.Secret) {
 		if secret.Type == SecretType {
 			found = append(found, listed(secret))
 		}
@@ -93,8 +92,8 @@ func (s *Store) Names(ctx context.Context, namespace string) ([]apitypes.Namespa
 		}
 	}
 	err := errors.Join(
-		eachListed(ctx, s.options.Client, metadataOf("Secret"), named(prefix), client.InNamespace(namespace), ours),
-		eachListed(ctx, s.options.Client, metadataOf("ConfigMap"), named(ancestorPrefix), client.InNamespace(namespace), ancestors),
+		eachListed(ctx, s.client, metadataOf("Secret"), named(prefix), client.InNamespace(namespace), ours),
+		eachListed(ctx, s.client, metadataOf("ConfigMap"), named(ancestorPrefix), client.InNamespace(namespace), ancestors),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("listing names of releases: %w", err)
@@ -106,7 +105,7 @@ func (s *Store) Names(ctx context.Context, namespace string) ([]apitypes.Namespa
 // there is a record or not.
 func (s *Store) Remains(ctx context.Context, namespace string) ([]apitypes.NamespacedName, error) {
 	found := map[apitypes.NamespacedName]bool{}
-	err := eachListed(ctx, s.options.Client, metadataOf("Secret"), func(secret *metav1.PartialObjectMetadata) {
+	err := eachListed(ctx, s.client, metadataOf("Secret"), func(secret *metav1.PartialObjectMetadata) {
 		name, ok := strings.CutPrefix(secret.Annotations[ReconcilerName+"/"+types.AnnotationKeySuffixOwnerId], OwnerID(secret.Namespace, ""))
 		if ok {
 			found[apitypes.NamespacedName{Namespace: secret.Namespace, Name: name}] = true
@@ -161,20 +160,18 @@ func (s *Store) Nearby(ctx context.Context, namespace, name string) ([]string, e
 // ours selects the indexes among the Secrets.
 var ours client.ListOption = client.MatchingLabels{recordLabel: recordRelease}
 
-// metadataOf makes lists of the metadata of objects of a kind of the core group.
-func metadataOf(kind string) func() client.ObjectList {
-	return func() client.ObjectList {
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind + "List"))
-		return list
-	}
+// metadataOf is a list of the metadata of objects of a kind of the core group.
+func metadataOf(kind string) client.ObjectList {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind + "List"))
+	return list
 }
 
-// eachListed calls a function for each object of a list, which it reads page by page.
-func eachListed[O runtime.Object](ctx context.Context, reader client.Reader, newList func() client.ObjectList, use func(object O), options ...client.ListOption) error {
+// eachListed calls a function for each object of a list, which is empty, and which it reads page by page.
+func eachListed[O runtime.Object](ctx context.Context, reader client.Reader, empty client.ObjectList, use func(object O), options ...client.ListOption) error {
 	pages := &pager.ListPager{PageSize: pageSize, PageFn: func(ctx context.Context, page metav1.ListOptions) (runtime.Object, error) {
 		// Each page has a list of its own: decoding into one that is not empty leaves what was in it before.
-		list := newList()
+		list, _ := empty.DeepCopyObject().(client.ObjectList)
 		err := reader.List(ctx, list, append(slices.Clone(options), client.Limit(page.Limit), client.Continue(page.Continue))...)
 		return list, err
 	}}
@@ -192,7 +189,7 @@ func (s *Store) Watch(ctx context.Context, namespace, name string, changed func(
 	if err := ValidateName(name); err != nil {
 		return err
 	}
-	objects, err := metadata.NewForConfigAndClient(metadata.ConfigFor(s.options.Client.Config()), s.options.Client.HttpClient())
+	objects, err := metadata.NewForConfigAndClient(metadata.ConfigFor(s.client.Config()), s.client.HttpClient())
 	if err != nil {
 		return fmt.Errorf("setting up a watch: %w", err)
 	}

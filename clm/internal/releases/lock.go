@@ -16,12 +16,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/texts"
@@ -40,7 +40,7 @@ type LockOptions struct {
 	Namespace, Name string
 	// Holder names the process for people, for example "jane@laptop/4711". Required.
 	Holder string
-	// Timeout is how long to wait for other processes. If it is negative, Lock does not wait. Defaults to no limit.
+	// Timeout is how long to wait for other processes. Defaults to no limit.
 	Timeout time.Duration
 	// Wait is called if Lock must wait, and again when the holder changes. Defaults to nothing.
 	Wait func(waiting Waiting)
@@ -51,7 +51,7 @@ type LockOptions struct {
 	// Operation is what the lock is for, in one word, such as "apply". Others are told it. Defaults to nothing, as with
 	// earlier versions of clm.
 	Operation string
-	// Started is when the process was started. It decides which of two processes is the newer one. Defaults to now.
+	// Started is when the process was started. It decides which of two processes is the newer one. Required.
 	Started time.Time
 	// Cancelable means that the process ends its operation when Requested says so.
 	Cancelable bool
@@ -61,7 +61,7 @@ type LockOptions struct {
 	// process is faster, [Begun.Overtaken] tells the older one, so that the last one remains. Two processes never ask
 	// each other. A process that waits for the lock itself is not asked before it has the lock. If the holder cannot be
 	// asked, Lock waits as without this option. A request cannot be taken back, even if Lock fails afterwards, for
-	// example because of the timeout. Ignored if Lock does not wait.
+	// example because of the timeout.
 	CancelOlder bool
 
 	// validity is how long a lease lasts that is not renewed, in whole seconds. Tests need a short one. Defaults to 15
@@ -69,22 +69,38 @@ type LockOptions struct {
 	validity time.Duration
 }
 
+// Holder is a process that has the lock of a release.
+type Holder struct {
+	// Name is that of LockOptions.
+	Name string
+	// Since is when the lock was taken, Renewed when it was renewed last, both by the clock of the holder.
+	Since, Renewed time.Time
+	// Validity is how long the lock lasts without a renewal.
+	Validity time.Duration
+}
+
+// holderOf returns the holder of a lease. Its name is empty if there is none.
+func holderOf(lease *coordinationv1.Lease) Holder {
+	spec := lease.Spec
+	since := ptr.Deref(spec.AcquireTime, metav1.MicroTime(lease.CreationTimestamp)).Time
+	return Holder{
+		Name: ptr.Deref(spec.HolderIdentity, ""), Since: since, Renewed: cmp.Or(ptr.Deref(spec.RenewTime, metav1.MicroTime{}).Time, since),
+		Validity: cmp.Or(max(0, time.Duration(ptr.Deref(spec.LeaseDurationSeconds, 0))*time.Second), defaultValidity),
+	}
+}
+
 // LockedError says that another process has the lock.
 type LockedError struct {
 	// Release is namespace and name of the release.
 	Release string
 	// Holder is the process that has the lock.
-	Holder string
-	// Age is how long the holder has had it.
-	Age time.Duration
-	// validity is the duration of the lease.
-	validity time.Duration
+	Holder Holder
 }
 
 // Error names the holder, and says how long it has had the lock, and when the lock of a dead process expires.
 func (e *LockedError) Error() string {
 	return fmt.Sprintf("release %s has been locked by %s for %s; if that process has died, the lock expires %s after it was last renewed",
-		e.Release, e.Holder, duration.HumanDuration(e.Age), e.validity)
+		e.Release, e.Holder.Name, display.Age(e.Holder.Since, time.Now()), e.Holder.Validity)
 }
 
 // Lock is the right to work on a release, which one process has at a time. It is a Lease, named as the index of the
@@ -101,15 +117,14 @@ type Lock struct {
 	release  string
 	options  LockOptions
 	leases   coordinationclient.LeaseInterface
-	manager  string
 	now      func() time.Time
 	identity string
 	lost     chan struct{}
 	// requested is closed when a newer process asks this one to end.
 	requested chan struct{}
-	// stop ends the renewals, stopped is closed when they have ended.
-	stop    context.CancelFunc
-	stopped chan struct{}
+	// stop ends the renewals.
+	stop     context.CancelFunc
+	renewing sync.WaitGroup
 
 	mu sync.Mutex
 	// requestedBy is the newer process; empty as long as none has asked.
@@ -134,23 +149,17 @@ func (l *Lock) interval() time.Duration { return l.options.validity / 3 }
 // pause is the time between two attempts.
 func (l *Lock) pause() time.Duration { return min(l.options.validity/15, time.Second) }
 
-// Lock acquires the lock of a release. It waits while another process has it, if the options allow that; after their
-// timeout, the error is a LockedError. Lock takes over a lease that was not renewed for its duration, by our own clock
-// since it was read. In a namespace that is being deleted, no Lease can be created: there the lock excludes no other
+// Lock acquires the lock of a release. It waits while another process has it; after the timeout of the options, the
+// error is a LockedError. Lock takes over a lease that was not renewed for its duration, by our own clock since it was
+// read. In a namespace that is being deleted, no Lease can be created: there the lock excludes no other
 // process once the Lease is deleted.
 func (s *Store) Lock(ctx context.Context, options LockOptions) (*Lock, error) {
 	if err := ValidateName(options.Name); err != nil {
 		return nil, err
 	}
 	release := options.Namespace + "/" + options.Name
-	if options.Namespace == "" || options.Holder == "" {
-		return nil, fmt.Errorf("locking release %s: namespace and holder are required", release)
-	}
 	options.validity = cmp.Or(options.validity, defaultValidity)
-	if options.Started.IsZero() {
-		options.Started = s.options.Clock.Now()
-	}
-	leases, err := coordinationclient.NewForConfigAndClient(s.options.Client.Config(), s.options.Client.HttpClient())
+	leases, err := coordinationclient.NewForConfigAndClient(s.client.Config(), s.client.HttpClient())
 	if err != nil {
 		return nil, fmt.Errorf("locking release %s: %w", release, err)
 	}
@@ -158,12 +167,10 @@ func (s *Store) Lock(ctx context.Context, options LockOptions) (*Lock, error) {
 		release:   release,
 		options:   options,
 		leases:    leases.Leases(options.Namespace),
-		manager:   s.options.FieldOwner,
-		now:       s.options.Clock.Now,
+		now:       s.now,
 		identity:  string(uuid.NewUUID()),
 		lost:      make(chan struct{}),
 		requested: make(chan struct{}),
-		stopped:   make(chan struct{}),
 	}
 	if err := l.acquire(ctx); err != nil {
 		return nil, err
@@ -171,11 +178,9 @@ func (s *Store) Lock(ctx context.Context, options LockOptions) (*Lock, error) {
 	// The lock outlasts the context, because the operation must be ended under it.
 	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l.stop = stop
-	if l.lease == nil {
-		close(l.stopped)
-		return l, nil
+	if l.lease != nil {
+		l.renewing.Go(func() { l.renewals(renewing) })
 	}
-	go l.renewals(renewing)
 	return l, nil
 }
 
@@ -189,15 +194,14 @@ type rival struct {
 // acquire returns when the lock is held. The timeout limits the waiting for other processes, not our own requests,
 // which have the limits of the connection: so the error always names the process that has the lock.
 func (l *Lock) acquire(ctx context.Context) error {
-	waiting, cancel := ctx, context.CancelFunc(func() {})
+	var over <-chan time.Time
 	if l.options.Timeout > 0 {
-		waiting, cancel = context.WithTimeout(ctx, l.options.Timeout)
+		over = time.After(l.options.Timeout)
 	}
-	defer cancel()
 	other := &rival{}
 	for {
 		held, err := l.try(ctx, other)
-		if err == nil && other.lease != nil && l.options.Timeout >= 0 {
+		if err == nil && other.lease != nil {
 			err = l.ask(ctx, other.lease)
 		}
 		switch {
@@ -208,15 +212,12 @@ func (l *Lock) acquire(ctx context.Context) error {
 		case other.lease == nil:
 			// It has just changed hands; reading it again shows its holder.
 			continue
-		case l.options.Timeout < 0:
-			return l.lockedBy(other.lease)
 		}
 		select {
 		case <-time.After(l.pause()):
-		case <-waiting.Done():
-			if ctx.Err() == nil {
-				return l.lockedBy(other.lease)
-			}
+		case <-over:
+			return &LockedError{Release: l.release, Holder: holderOf(other.lease)}
+		case <-ctx.Done():
 			return fmt.Errorf("locking release %s: %w", l.release, ctx.Err())
 		}
 	}
@@ -243,7 +244,7 @@ func (l *Lock) try(ctx context.Context, other *rival) (held bool, err error) {
 	// It may be ours if the request has succeeded that was to acquire it, and that was reported to have failed.
 	if !l.isOurs(lease) {
 		l.note(other, lease)
-		if holderOf(lease) != "" && concurrent.Elapsed(other.seen, l.now()) < l.validityOf(lease) {
+		if holder := holderOf(lease); holder.Name != "" && concurrent.Elapsed(other.seen, l.now()) < holder.Validity {
 			return false, nil
 		}
 	}
@@ -259,7 +260,7 @@ func (l *Lock) note(other *rival, lease *coordinationv1.Lease) {
 		other.seen = l.now()
 	}
 	other.lease = lease
-	if changedHands && holderOf(lease) != "" && l.options.Wait != nil && l.options.Timeout >= 0 {
+	if changedHands && holderOf(lease).Name != "" && l.options.Wait != nil {
 		l.options.Wait(l.waiting(lease))
 	}
 }
@@ -271,9 +272,9 @@ func (l *Lock) take(ctx context.Context, lease *coordinationv1.Lease) (held bool
 	l.describe(next, sent)
 	var written *coordinationv1.Lease
 	if lease.UID == "" {
-		written, err = l.leases.Create(ctx, next, metav1.CreateOptions{FieldManager: l.manager})
+		written, err = l.leases.Create(ctx, next, metav1.CreateOptions{FieldManager: ReconcilerName})
 	} else {
-		written, err = l.leases.Update(ctx, next, metav1.UpdateOptions{FieldManager: l.manager})
+		written, err = l.leases.Update(ctx, next, metav1.UpdateOptions{FieldManager: ReconcilerName})
 	}
 	switch {
 	case apierrors.IsAlreadyExists(err), lease.UID != "" && (apiserver.IsOutdated(err) || apierrors.IsNotFound(err)):
@@ -293,44 +294,18 @@ func (l *Lock) describe(lease *coordinationv1.Lease, now time.Time) {
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, startedAnnotation, l.options.Started.UTC().Format(time.RFC3339Nano))
 	// A process that was asked to end has lost the lock.
 	delete(lease.Annotations, cancelAnnotation)
-	transitions := int32(0)
-	if lease.Spec.LeaseTransitions != nil {
-		transitions = *lease.Spec.LeaseTransitions + 1
-	}
 	lease.Spec = coordinationv1.LeaseSpec{
 		HolderIdentity:       &l.options.Holder,
 		LeaseDurationSeconds: new(int32(l.options.validity / time.Second)), //nolint:gosec // less than 68 years
 		AcquireTime:          &metav1.MicroTime{Time: now},
 		RenewTime:            &metav1.MicroTime{Time: now},
-		LeaseTransitions:     &transitions,
+		LeaseTransitions:     new(ptr.Deref(lease.Spec.LeaseTransitions, -1) + 1),
 	}
 }
 
 // isOurs reports whether a lease was written by this process for this lock.
 func (l *Lock) isOurs(lease *coordinationv1.Lease) bool {
 	return lease.Annotations[lockAnnotation] == l.identity
-}
-
-func (l *Lock) lockedBy(lease *coordinationv1.Lease) error {
-	return &LockedError{
-		Release: l.release, Holder: cmp.Or(holderOf(lease), "an unknown process"), Age: max(0, l.now().Sub(acquiredAt(lease))), validity: l.validityOf(lease),
-	}
-}
-
-// validityOf is how long a lease lasts that is not renewed.
-func (l *Lock) validityOf(lease *coordinationv1.Lease) time.Duration {
-	return validity(lease, l.options.validity)
-}
-
-func validity(lease *coordinationv1.Lease, unless time.Duration) time.Duration {
-	return cmp.Or(max(0, time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0))*time.Second), unless)
-}
-
-func holderOf(lease *coordinationv1.Lease) string { return ptr.Deref(lease.Spec.HolderIdentity, "") }
-
-// acquiredAt is by the clock of the holder.
-func acquiredAt(lease *coordinationv1.Lease) time.Time {
-	return ptr.Deref(lease.Spec.AcquireTime, metav1.MicroTime(lease.CreationTimestamp)).Time
 }
 
 // Fence returns when the lock was certainly held at the beginning of the call or later. It waits while that is
@@ -377,7 +352,7 @@ func (l *Lock) Lost() <-chan struct{} { return l.lost }
 // each request that came before. If the lock is lost, Release does not touch the lease. Further calls do nothing.
 func (l *Lock) Release(ctx context.Context) error {
 	l.stop()
-	<-l.stopped
+	l.renewing.Wait()
 	l.mu.Lock()
 	lease, over := l.lease, l.over
 	l.lease = nil
@@ -391,15 +366,11 @@ func (l *Lock) Release(ctx context.Context) error {
 	err := l.remove(ctx, lease)
 	if apiserver.IsOutdated(err) {
 		// A renewal may have succeeded although it was said, or seemed, to have failed.
-		lease, err = l.leases.Get(ctx, lease.Name, metav1.GetOptions{})
-		if err == nil && l.isOurs(lease) {
-			l.mu.Lock()
-			l.hear(lease)
-			l.mu.Unlock()
+		if lease, err = l.reread(ctx); err == nil {
 			err = l.remove(ctx, lease)
 		}
 	}
-	if err != nil && !apierrors.IsNotFound(err) {
+	if err != nil && !apierrors.IsNotFound(err) && !errors.Is(err, errTaken) {
 		return fmt.Errorf("releasing the lock of release %s: deleting Lease %s/%s: %w", l.release, l.options.Namespace, prefix+l.options.Name, err)
 	}
 	return nil
@@ -411,7 +382,6 @@ func (l *Lock) remove(ctx context.Context, lease *coordinationv1.Lease) error {
 
 // renewals renew the lease until the context ends or the lock is lost.
 func (l *Lock) renewals(ctx context.Context) {
-	defer close(l.stopped)
 	next := l.interval()
 	for {
 		select {
@@ -428,7 +398,9 @@ func (l *Lock) renewals(ctx context.Context) {
 			l.lose(err)
 			return
 		case err != nil:
-			l.fail(err)
+			l.mu.Lock()
+			l.failure = err
+			l.mu.Unlock()
 			next = l.pause()
 		}
 	}
@@ -445,24 +417,20 @@ func (l *Lock) renew(ctx context.Context) error {
 	l.mu.Unlock()
 	sent := l.now()
 	next.Spec.RenewTime = &metav1.MicroTime{Time: sent}
-	written, err := l.leases.Update(ctx, next, metav1.UpdateOptions{FieldManager: l.manager})
+	written, err := l.leases.Update(ctx, next, metav1.UpdateOptions{FieldManager: ReconcilerName})
 	switch {
 	case apierrors.IsNotFound(err):
 		return errTaken
 	case apiserver.IsOutdated(err):
 		// The content may be ours: then the attempt before has succeeded although it seemed to have failed, or another
 		// process has asked us to end.
-		found, err := l.leases.Get(ctx, next.Name, metav1.GetOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
+		found, err := l.reread(ctx)
+		if err != nil {
 			return err
-		}
-		if err != nil || !l.isOurs(found) {
-			return errTaken
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.lease = found
-		l.hear(found)
 		return errors.New("it has changed in the meantime")
 	case err != nil:
 		return err
@@ -474,11 +442,19 @@ func (l *Lock) renew(ctx context.Context) error {
 	return nil
 }
 
-// fail records why the lease could not be renewed.
-func (l *Lock) fail(reason error) {
+// reread returns our lease as it is now. The error is errTaken if it is not ours any more.
+func (l *Lock) reread(ctx context.Context) (*coordinationv1.Lease, error) {
+	found, err := l.leases.Get(ctx, prefix+l.options.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && !l.isOurs(found) {
+		return nil, errTaken
+	}
+	if err != nil {
+		return nil, err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.failure = reason
+	l.hear(found)
+	return found, nil
 }
 
 // lose ends the tenure.
@@ -507,9 +483,7 @@ const (
 // Waiting says what a process waits for that needs a lock.
 type Waiting struct {
 	// Holder of the lock.
-	Holder string
-	// Since is when the holder has acquired the lock, by its own clock.
-	Since time.Time
+	Holder Holder
 	// Asked is the operation of the holder, such as "apply", that it is asked to end; empty if it is not asked.
 	Asked string
 	// Obstacle says why the holder is not asked although LockOptions.CancelOlder is set; empty if there is no reason.
@@ -518,7 +492,7 @@ type Waiting struct {
 
 // waiting describes the wait for a lease that another process has.
 func (l *Lock) waiting(lease *coordinationv1.Lease) Waiting {
-	w := Waiting{Holder: holderOf(lease), Since: acquiredAt(lease)}
+	w := Waiting{Holder: holderOf(lease)}
 	if !l.options.CancelOlder {
 		return w
 	}
@@ -550,9 +524,9 @@ func (l *Lock) ask(ctx context.Context, lease *coordinationv1.Lease) error {
 	}
 	next := lease.DeepCopy()
 	metav1.SetMetaDataAnnotation(&next.ObjectMeta, cancelAnnotation, l.options.Operation+" of "+l.options.Holder)
-	_, err := l.leases.Update(ctx, next, metav1.UpdateOptions{FieldManager: l.manager})
+	_, err := l.leases.Update(ctx, next, metav1.UpdateOptions{FieldManager: ReconcilerName})
 	if err != nil && !apiserver.IsOutdated(err) && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("asking %s to end its operation: %w", holderOf(lease), err)
+		return fmt.Errorf("asking %s to end its operation: %w", holderOf(lease).Name, err)
 	}
 	return nil
 }
@@ -579,31 +553,19 @@ func (l *Lock) hear(lease *coordinationv1.Lease) {
 	close(l.requested)
 }
 
-// Holder is a process that has the lock of a release.
-type Holder struct {
-	// Name is that of LockOptions.
-	Name string
-	// Since is when the lock was taken, Renewed when it was renewed last, both by the clock of the holder.
-	Since, Renewed time.Time
-	// Validity is how long the lock lasts without a renewal.
-	Validity time.Duration
-}
-
 // Holder returns the holder of the lock of a release; nil if there is none, or if the user may not read the lease.
 func (s *Store) Holder(ctx context.Context, namespace, name string) (*Holder, error) {
 	lease := &coordinationv1.Lease{}
-	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: prefix + name}, lease)
+	err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: prefix + name}, lease)
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading Lease %s/%s: %w", namespace, prefix+name, err)
 	}
-	if holderOf(lease) == "" {
+	holder := holderOf(lease)
+	if holder.Name == "" {
 		return nil, nil
 	}
-	return &Holder{
-		Name: holderOf(lease), Since: acquiredAt(lease), Renewed: cmp.Or(ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{}).Time, acquiredAt(lease)),
-		Validity: validity(lease, defaultValidity),
-	}, nil
+	return &holder, nil
 }

@@ -36,7 +36,9 @@ func TestFenceFollowsTheClock(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			clock := clocktesting.NewFakePassiveClock(time.Now())
-			lock := w.lock(NewStore(Options{Client: w.client, Clock: clock}), w.lockOptions("first@host/1"))
+			store := NewStore(w.client)
+			store.now = clock.Now
+			lock := w.lock(store, w.lockOptions("first@host/1"))
 			clock.SetTime(clock.Now().Add(test.pass))
 			patience, end := context.WithCancel(t.Context())
 			end()
@@ -110,7 +112,7 @@ func TestLockOutlastsAPause(t *testing.T) {
 			options.validity = 3 * time.Second
 			doubts := make(chan error, 1)
 			options.Doubt = func(err error) { doubts <- err }
-			lock, err := NewStore(Options{Client: clnt}).Lock(t.Context(), options)
+			lock, err := NewStore(clnt).Lock(t.Context(), options)
 			w.must(err)
 			left.Store(-1)
 			testenv.Eventually(t, func() (bool, string) {

@@ -145,6 +145,11 @@ type Revision struct {
 	// A clm that does not know it drops it when it saves the record; then only who reads the manifest anyway sees the
 	// fields.
 	KeepsFields bool `json:"keepsFields,omitempty"`
+	// Chunks are the names of the chunks with the content, usually one; none if the content is not stored. The store
+	// sets them, and the next field.
+	Chunks []string `json:"chunks,omitempty"`
+	// Bytes is how many bytes the content takes, compressed.
+	Bytes int64 `json:"bytes,omitempty"`
 }
 
 // Source is one of the things that a revision was generated from.
@@ -251,18 +256,18 @@ func (r *Release) Prune(limit int) {
 // The current revision, and the newest one that is or was ready, are kept in any case, however large they are. The
 // contents of the others go when the release is saved.
 func (r *Release) PruneBytes(limit int64) {
-	revisions, total := indexOf(r).Revisions, int64(0)
-	for _, revision := range revisions {
+	total := int64(0)
+	for _, revision := range r.Revisions {
 		total += revision.Bytes
 	}
 	ready := r.LastReady()
 	var kept []Revision
-	for i, revision := range revisions {
-		if total > limit && i < len(revisions)-1 && (ready == nil || revision.Number != ready.Number) {
+	for i, revision := range r.Revisions {
+		if total > limit && i < len(r.Revisions)-1 && (ready == nil || revision.Number != ready.Number) {
 			total -= revision.Bytes
 			continue
 		}
-		kept = append(kept, revision.Revision)
+		kept = append(kept, revision)
 	}
 	r.Revisions = kept
 }
@@ -343,7 +348,7 @@ func (r *Release) Items() int {
 }
 
 // UID returns the UID of the record; it is empty if there is none.
-func (r *Release) UID() apitypes.UID { return apitypes.UID(r.stored.uid) }
+func (r *Release) UID() apitypes.UID { return r.stored.uid }
 
 // RecordedState returns the state in the record, which may differ from that of a release that was changed since it was
 // read; empty if there is no record.

@@ -84,11 +84,10 @@ func TestPrune(t *testing.T) {
 		release := &Release{}
 		for i, state := range test.states {
 			revision := Revision{
-				Number: int64(i + 1),
-				State:  map[rune]RevisionState{'S': RevisionSuperseded, 'R': RevisionReady, 'F': RevisionFailed, 'A': RevisionApplying}[state],
+				Number: int64(i + 1), Bytes: int64(100 * (i + 1)),
+				State: map[rune]RevisionState{'S': RevisionSuperseded, 'R': RevisionReady, 'F': RevisionFailed, 'A': RevisionApplying}[state],
 			}
 			release.Revisions = append(release.Revisions, revision)
-			release.stored.index.Revisions = append(release.stored.index.Revisions, indexRevision{Revision: revision, Bytes: int64(100 * (i + 1))})
 		}
 		test.prune(release)
 		var got []int64

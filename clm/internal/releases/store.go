@@ -17,49 +17,28 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	apitypes "k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Options configure a Store.
-type Options struct {
-	// Client talks to the cluster of the releases; it must read from the server and not from a cache. Required.
-	Client cluster.Client
-	// FieldOwner is the field manager of all writes. Defaults to ReconcilerName.
-	FieldOwner string
-	// Clock defaults to the real time.
-	Clock clock.PassiveClock
-
-	// packedLimit is how large a compressed inventory in the index may be, in bytes. Tests need a small one. Defaults
-	// to 256 KiB.
+// Store keeps the records of releases. It has no state, and is safe for concurrent use.
+type Store struct {
+	client cluster.Client
+	now    func() time.Time
+	// packedLimit is how large a compressed inventory in the index may be, in bytes.
 	packedLimit int
-	// chunkSize is how many bytes of JSON a chunk of an inventory holds on average. Tests need a small one. Defaults to
-	// 256 KiB.
+	// chunkSize is how many bytes of JSON a chunk of an inventory holds on average.
 	chunkSize int
 }
 
-// Store keeps the records of releases. It has no state, and is safe for concurrent use.
-type Store struct {
-	options Options
-}
-
-// NewStore returns a store. It makes no request.
-func NewStore(options Options) *Store {
-	if options.Clock == nil {
-		options.Clock = clock.RealClock{}
-	}
-	options.FieldOwner = cmp.Or(options.FieldOwner, ReconcilerName)
-	options.packedLimit = cmp.Or(options.packedLimit, 256<<10)
-	options.chunkSize = cmp.Or(options.chunkSize, 256<<10)
-	return &Store{options: options}
+// NewStore returns a store for the releases of a cluster. The client must read from the server and not from a cache.
+func NewStore(clnt cluster.Client) *Store {
+	return &Store{client: clnt, now: time.Now, packedLimit: 256 << 10, chunkSize: 256 << 10}
 }
 
 // chunks returns the place for the chunks of a release.
@@ -68,8 +47,8 @@ func (s *Store) chunks(namespace, name string) *chunks.Store {
 	label := manifest.OwnerLabel(owner)
 	return chunks.NewStore(chunks.Options{
 		Kind:        chunks.Secret,
-		Client:      s.options.Client,
-		Reader:      s.options.Client,
+		Client:      s.client,
+		Reader:      s.client,
 		Namespace:   namespace,
 		Prefix:      "clm-" + label[:20],
 		Labels:      map[string]string{ReconcilerName + "/" + types.LabelKeySuffixInventoryOwnerId: label},
@@ -77,7 +56,7 @@ func (s *Store) chunks(namespace, name string) *chunks.Store {
 		Annotations: map[string]string{ReconcilerName + "/" + types.AnnotationKeySuffixOwnerId: owner},
 		ClaimKey:    ReconcilerName + "/" + types.AnnotationKeySuffixClaimedAt,
 		Finalizer:   finalizer,
-		FieldOwner:  s.options.FieldOwner,
+		FieldOwner:  ReconcilerName,
 	})
 }
 
@@ -92,8 +71,7 @@ func (s *Store) Get(ctx context.Context, namespace, name string) (*Release, erro
 	// these parts may be gone.
 	for attempt := 1; ; attempt++ {
 		release, err := s.get(ctx, namespace, name)
-		var damaged *DamagedError
-		if !errors.As(err, &damaged) || attempt == maxReads {
+		if _, damaged := errors.AsType[*DamagedError](err); !damaged || attempt == maxReads {
 			return release, err
 		}
 		if unchanged, lookErr := s.Unchanged(ctx, release); lookErr != nil || unchanged {
@@ -107,22 +85,28 @@ const maxReads = 5
 
 // Unchanged reports whether the record of a release is still the one that was read or written last.
 func (s *Store) Unchanged(ctx context.Context, release *Release) (bool, error) {
-	object := &metav1.PartialObjectMetadata{}
-	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: release.Namespace, Name: prefix + release.Name}, object)
+	object := metadataNamed("Secret", release.Namespace, prefix+release.Name)
+	err := s.client.Get(ctx, client.ObjectKeyFromObject(object), object)
 	switch {
 	case apierrors.IsNotFound(err):
 		return !release.Recorded(), nil
 	case err != nil:
 		return false, fmt.Errorf("reading Secret %s/%s again: %w", release.Namespace, prefix+release.Name, err)
 	}
-	return string(object.UID) == release.stored.uid && object.ResourceVersion == release.stored.resourceVersion, nil
+	return object.UID == release.stored.uid && object.ResourceVersion == release.stored.resourceVersion, nil
+}
+
+// metadataNamed is an object of the core group, to be read or patched, of which only the metadata matters.
+func metadataNamed(kind, namespace, name string) *metav1.PartialObjectMetadata {
+	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+	return object
 }
 
 // get is one attempt of Get.
 func (s *Store) get(ctx context.Context, namespace, name string) (*Release, error) {
 	secret := &corev1.Secret{}
-	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: prefix + name}, secret)
+	err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: prefix + name}, secret)
 	if apierrors.IsNotFound(err) {
 		return s.getAncestor(ctx, namespace, name)
 	}
@@ -145,8 +129,7 @@ func decodeSecret(secret *corev1.Secret) (*Release, error) {
 			secret.Namespace, name, secret.Name, secret.Type, SecretType)
 	}
 	decoded, err := decodeIndex(secret.Data[dataKey])
-	var newer *newerError
-	if errors.As(err, &newer) {
+	if _, newer := errors.AsType[*newerError](err); newer {
 		return nil, fmt.Errorf("reading the record of release %s/%s: %w", secret.Namespace, name, err)
 	}
 	release := decoded.release(secret.Namespace, name)
@@ -164,15 +147,7 @@ func readInventories(ctx context.Context, store *chunks.Store, release *Release)
 	known := &release.stored
 	known.chunks = chunks.Handles{}
 	var damaged *DamagedError
-	for _, part := range []struct {
-		name  string
-		list  **chunks.List
-		items *[]*reconciler.InventoryItem
-	}{
-		{"the inventory", &known.index.Inventory, &release.Inventory},
-		{"the inventory of the deletion hooks", &known.index.HookInventory, &release.HookInventory},
-		{"the inventory of the tests", &known.index.TestInventory, &release.TestInventory},
-	} {
+	for _, part := range known.index.parts(release) {
 		items, intact, damage, err := readInventory(ctx, store, *part.list)
 		if err != nil {
 			return fmt.Errorf("reading %s of release %s: %w", part.name, release, err)
@@ -209,7 +184,7 @@ func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revi
 	if err != nil {
 		return fmt.Errorf("recording a revision of release %s: encoding it: %w", changed, err)
 	}
-	parts, size, err := chunks.Divide(raw)
+	contents, size, err := chunks.Divide(raw)
 	if err != nil {
 		return fmt.Errorf("recording a revision of release %s: %w", changed, err)
 	}
@@ -239,10 +214,14 @@ func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revi
 	revision.Number = max(revision.Number, 1)
 	revision.Objects, revision.DeletionHooks, revision.KeepsFields = len(content.Manifest), content.deletionHooks(), content.keepsFields()
 	if revision.Created.IsZero() {
-		revision.Created = s.now()
+		revision.Created = s.present()
+	}
+	revision.Chunks, revision.Bytes = nil, int64(size)
+	for _, content := range contents {
+		revision.Chunks = append(revision.Chunks, s.chunks(changed.Namespace, changed.Name).Name(content))
 	}
 	changed.Revisions = append(changed.Revisions, revision)
-	if err := s.commit(ctx, changed, &addition{parts: parts, bytes: int64(size)}); err != nil {
+	if err := s.commit(ctx, changed, contents); err != nil {
 		return err
 	}
 	*release = *changed
@@ -269,21 +248,12 @@ func (s *Store) Restore(ctx context.Context, release *Release) error {
 	return s.commit(ctx, release, nil)
 }
 
-func (s *Store) now() time.Time {
-	// More is not recorded.
-	return s.options.Clock.Now().UTC().Truncate(time.Microsecond)
-}
+// present is the time that is recorded.
+func (s *Store) present() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
-// addition is the content of a new revision.
-type addition struct {
-	// parts are the contents of its chunks, usually one.
-	parts [][]byte
-	// bytes is how many bytes they take, compressed.
-	bytes int64
-}
-
-// commit brings the record to what the release says. If the current revision is new, its content is added.
-func (s *Store) commit(ctx context.Context, release *Release, added *addition) error {
+// commit brings the record to what the release says. If the current revision is new, the contents of its chunks are
+// added.
+func (s *Store) commit(ctx context.Context, release *Release, added [][]byte) error {
 	if err := ValidateName(release.Name); err != nil {
 		return err
 	}
@@ -292,7 +262,7 @@ func (s *Store) commit(ctx context.Context, release *Release, added *addition) e
 		return fmt.Errorf("recording release %s: it was read without its inventory, which would be lost", release)
 	}
 	store := s.chunks(release.Namespace, release.Name)
-	next, contents, err := s.options.draft(store, release, added)
+	next, contents, err := s.draft(store, release, added)
 	if err != nil {
 		return fmt.Errorf("recording release %s: %w", release, err)
 	}
@@ -301,7 +271,7 @@ func (s *Store) commit(ctx context.Context, release *Release, added *addition) e
 	if raw, err := next.encode(); err == nil && bytes.Equal(raw, known.raw) && (!needed.index || known.held() || known.deleting) {
 		return nil
 	}
-	store = store.Holding(func(name string) bool { return needed.chunks[name] })
+	store = store.Holding(needed.chunks.Has)
 	w := &writing{Store: s, chunks: store, known: known, namespace: release.Namespace, name: release.Name, next: next, contents: contents, hold: needed}
 	if err := w.run(ctx); err != nil {
 		return fmt.Errorf("recording release %s: %w", release, withRemedy(err))
@@ -323,37 +293,22 @@ func withRemedy(err error) error {
 }
 
 // draft returns the next index, with the time of the present one, and the contents of all chunks that it may need.
-func (o *Options) draft(store *chunks.Store, release *Release, added *addition) (index, [][]byte, error) {
+func (s *Store) draft(store *chunks.Store, release *Release, added [][]byte) (index, [][]byte, error) {
 	next, known := indexOf(release), &release.stored
 	next.TakenOver = known.ancestor
-	var contents [][]byte
-	if added != nil {
-		contents = slices.Clone(added.parts)
-		current := &next.Revisions[len(next.Revisions)-1]
-		current.Chunks, current.Bytes = nil, added.bytes
-		for _, part := range added.parts {
-			current.Chunks = append(current.Chunks, store.Name(part))
-		}
-	}
-	for _, part := range []struct {
-		items  []*reconciler.InventoryItem
-		before *chunks.List
-		next   **chunks.List
-	}{
-		{release.Inventory, known.index.Inventory, &next.Inventory},
-		{release.HookInventory, known.index.HookInventory, &next.HookInventory},
-		{release.TestInventory, known.index.TestInventory, &next.TestInventory},
-	} {
-		list, more, err := o.encodeInventory(store, part.items, part.before, known.chunks)
+	contents, recorded := slices.Clone(added), known.index.parts(release)
+	for i, part := range next.parts(release) {
+		before := *recorded[i].list
+		list, more, err := s.encodeInventory(store, *part.items, before, known.chunks)
 		if err != nil {
 			return index{}, nil, err
 		}
-		if release.State == StateDeleting && len(more) > 0 && part.next == &next.Inventory && part.before != nil && list.Items <= part.before.Items {
+		if release.State == StateDeleting && len(more) > 0 && part.list == &next.Inventory && before != nil && list.Items <= before.Items {
 			// That more is recorded than there is does no harm, and in a namespace that is being deleted no chunk can
 			// be created.
-			list, more = part.before, nil
+			list, more = before, nil
 		}
-		*part.next = list
+		*part.list = list
 		contents = append(contents, more...)
 	}
 	return next, contents, nil
@@ -405,12 +360,11 @@ func (s *Store) remove(ctx context.Context, release *Release) error {
 	w := &writing{Store: s, chunks: store, known: known, namespace: release.Namespace, name: release.Name}
 	var err error
 	if known.held() {
-		err = w.patch(ctx, map[string]any{"metadata": map[string]any{"finalizers": known.foreign()}})
+		err = w.patchFinalizers(ctx, known.foreign())
 	}
 	if err == nil {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: release.Namespace, Name: prefix + release.Name}}
-		uid := apitypes.UID(known.uid)
-		err = s.options.Client.Delete(ctx, secret, client.Preconditions{UID: &uid, ResourceVersion: &known.resourceVersion})
+		err = s.client.Delete(ctx, secret, client.Preconditions{UID: &known.uid, ResourceVersion: &known.resourceVersion})
 	}
 	if apiserver.IsOutdated(err) {
 		return ErrOutdated

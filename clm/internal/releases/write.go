@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/apiserver"
@@ -43,7 +43,7 @@ type writing struct {
 // The index has the finalizer before the first chunk gets it, and until the last one has lost it: a chunk that outlives
 // its namespace without an index could not be removed.
 func (w *writing) run(ctx context.Context) error {
-	w.next.stamp(w.now(), w.known.index.State)
+	w.next.stamp(w.present(), w.known.index.State)
 	raw, err := w.next.encode()
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (w *writing) run(ctx context.Context) error {
 	w.sweep(ctx, have, written)
 	if !w.hold.index && w.known.held() && w.known.swept && !anyHeld(w.known.chunks) {
 		// If it fails, a later write does it.
-		_ = w.patch(ctx, map[string]any{"metadata": map[string]any{"finalizers": w.known.foreign()}})
+		_ = w.patchFinalizers(ctx, w.known.foreign())
 	}
 	return nil
 }
@@ -88,8 +88,7 @@ func (w *writing) holdAll(ctx context.Context, have *seen) error {
 		return nil
 	}
 	if !w.known.held() {
-		body := map[string]any{"metadata": map[string]any{"finalizers": append(w.known.foreign(), finalizer)}}
-		if err := w.patch(ctx, body); err != nil {
+		if err := w.patchFinalizers(ctx, append(w.known.foreign(), finalizer)); err != nil {
 			return w.refusal(err)
 		}
 	}
@@ -127,10 +126,8 @@ func (w *writing) look(ctx context.Context) (seen, error) {
 	if err != nil {
 		return seen{}, err
 	}
-	have := seen{all: listed, trusted: maps.Clone(w.known.chunks)}
-	if have.trusted == nil {
-		have.trusted = chunks.Handles{}
-	}
+	have := seen{all: listed, trusted: chunks.Handles{}}
+	maps.Copy(have.trusted, w.known.chunks)
 	for _, name := range w.known.index.contentNames() {
 		if handle, exists := listed[name]; exists {
 			have.trusted[name] = handle
@@ -153,12 +150,11 @@ func (w *writing) intact(trusted chunks.Handles) chunks.Handles {
 // write.
 func (w *writing) sweep(ctx context.Context, have seen, written chunks.Written) {
 	names := w.known.index.names()
-	unneeded := func(name string, _ chunks.Handle) bool { return !names[name] }
 	stale := maps.Clone(have.all)
-	maps.DeleteFunc(stale, func(name string, _ chunks.Handle) bool { return names[name] })
+	maps.DeleteFunc(stale, func(name string, _ chunks.Handle) bool { return names.Has(name) })
 	needed := maps.Clone(have.trusted)
 	maps.Copy(needed, written.All)
-	maps.DeleteFunc(needed, unneeded)
+	maps.DeleteFunc(needed, func(name string, _ chunks.Handle) bool { return !names.Has(name) })
 	w.known.chunks = needed
 	complete, err := w.chunks.Remove(ctx, stale)
 	released, letErr := w.chunks.LetGo(ctx, needed)
@@ -178,7 +174,7 @@ func (w *writing) createIndex(ctx context.Context, raw []byte) error {
 	if w.hold.index {
 		secret.Finalizers = []string{finalizer}
 	}
-	err := w.options.Client.Create(ctx, secret, client.FieldOwner(w.options.FieldOwner))
+	err := w.client.Create(ctx, secret, client.FieldOwner(ReconcilerName))
 	if apierrors.IsAlreadyExists(err) {
 		return ErrOutdated
 	}
@@ -206,17 +202,18 @@ func (w *writing) patchIndex(ctx context.Context, raw []byte, loose bool) error 
 	return nil
 }
 
+func (w *writing) patchFinalizers(ctx context.Context, finalizers []string) error {
+	return w.patch(ctx, map[string]any{"metadata": map[string]any{"finalizers": finalizers}})
+}
+
 // patch changes the Secret of a release, guarded by what is known about it.
 func (w *writing) patch(ctx context.Context, body map[string]any) error {
-	patch, err := apiserver.MergePatch(apitypes.UID(w.known.uid), w.known.resourceVersion, body)
+	patch, err := apiserver.MergePatch(w.known.uid, w.known.resourceVersion, body)
 	if err != nil {
 		return err
 	}
-	object := &metav1.PartialObjectMetadata{}
-	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	object.SetNamespace(w.namespace)
-	object.SetName(prefix + w.name)
-	err = w.options.Client.Patch(ctx, object, patch, client.FieldOwner(w.options.FieldOwner))
+	object := metadataNamed("Secret", w.namespace, prefix+w.name)
+	err = w.client.Patch(ctx, object, patch, client.FieldOwner(ReconcilerName))
 	if apiserver.IsOutdated(err) && w.marked(ctx) {
 		return w.patch(ctx, body)
 	}
@@ -230,8 +227,8 @@ func (w *writing) patch(ctx context.Context, body map[string]any) error {
 // that is in a namespace which is being deleted. Then that is known, so that it happens once.
 func (w *writing) marked(ctx context.Context) bool {
 	secret := &corev1.Secret{}
-	err := w.options.Client.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: prefix + w.name}, secret)
-	if err != nil || w.known.deleting || secret.DeletionTimestamp == nil || string(secret.UID) != w.known.uid || !bytes.Equal(secret.Data[dataKey], w.known.raw) {
+	err := w.client.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: prefix + w.name}, secret)
+	if err != nil || w.known.deleting || secret.DeletionTimestamp == nil || secret.UID != w.known.uid || !bytes.Equal(secret.Data[dataKey], w.known.raw) {
 		return false
 	}
 	w.known.took(secret)
@@ -242,7 +239,7 @@ func (w *writing) marked(ctx context.Context) bool {
 // has it only if the index does.
 type hold struct {
 	index  bool
-	chunks map[string]bool
+	chunks sets.Set[string]
 }
 
 // decideHold holds the parts of the record that must outlive the namespace: the inventories, if any dependent is
@@ -250,19 +247,13 @@ type hold struct {
 // All other parts are deleted with the namespace. Once a release is being deleted, the parts stay held until the record
 // is removed, so that the deletion can be completed.
 func decideHold(next index, outside, held bool) hold {
-	decided := hold{index: outside, chunks: map[string]bool{}}
+	decided := hold{index: outside, chunks: sets.New[string]()}
 	if outside {
-		for _, list := range []*chunks.List{next.Inventory, next.HookInventory, next.TestInventory} {
-			for _, name := range chunkNames(list) {
-				decided.chunks[name] = true
-			}
-		}
+		decided.chunks.Insert(next.inventoryNames()...)
 	}
 	if count := len(next.Revisions); count > 0 && next.Revisions[count-1].DeletionHooks > 0 {
 		decided.index = true
-		for _, name := range next.Revisions[count-1].Chunks {
-			decided.chunks[name] = true
-		}
+		decided.chunks.Insert(next.Revisions[count-1].Chunks...)
 	}
 	if next.State == StateDeleting {
 		decided.index = decided.index || held

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/utils/clock"
-
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -23,7 +21,6 @@ import (
 // A Board holds the state of an operation, and shows it whenever it has changed.
 type Board struct {
 	printer display.Printer
-	clock   clock.PassiveClock
 
 	mu      sync.Mutex
 	state   display.Progress
@@ -33,7 +30,7 @@ type Board struct {
 	shown   time.Time
 	// deletes means that the dependents are deleted, and done that nothing is left to be done.
 	deletes, done bool
-	pending       *time.Timer // that shows what was not shown yet; nil if there is nothing
+	pending       bool // not shown yet, but will be
 }
 
 // A record is what a board knows of an object, which is a dependent or just part of a plan.
@@ -56,16 +53,16 @@ const showInterval = 100 * time.Millisecond
 // NewBoard returns the board of an operation on a release, which uses the printer of the connection. The revision is 0
 // if the operation makes none.
 func NewBoard(c *Connection, operation, release string, revision int64) *Board {
-	return newBoard(c.Printer(), c.Clock(), display.Progress{Operation: operation, Release: release, Revision: revision})
+	return newBoard(c.Printer(), display.Progress{Operation: operation, Release: release, Revision: revision})
 }
 
 // NewQuietBoard returns a board that shows nothing. Those who wait for the lock of the operation are told its name.
-func NewQuietBoard(c *Connection, operation string) *Board {
-	return newBoard(display.Silent{}, c.Clock(), display.Progress{Operation: operation})
+func NewQuietBoard(operation string) *Board {
+	return newBoard(display.Silent{}, display.Progress{Operation: operation})
 }
 
-func newBoard(printer display.Printer, clock clock.PassiveClock, state display.Progress) *Board {
-	return &Board{printer: printer, clock: clock, state: state, records: map[display.Key]*record{}, notes: map[string]bool{}}
+func newBoard(printer display.Printer, state display.Progress) *Board {
+	return &Board{printer: printer, state: state, records: map[display.Key]*record{}, notes: map[string]bool{}}
 }
 
 // record returns what the board knows of an object.
@@ -141,7 +138,7 @@ func (b *Board) add(object types.ObjectKey, wave int, phase reconciler.Phase, fo
 		return
 	}
 	r.listed = true
-	r.Dependent = display.Dependent{Object: display.ObjectOf(object), Wave: wave, Phase: phase, Status: found, Since: b.clock.Now()}
+	r.Dependent = display.Dependent{Object: display.ObjectOf(object), Wave: wave, Phase: phase, Status: found, Since: time.Now()}
 	r.State = display.StateInOperation(r.Dependent, r.failed)
 	b.listed = append(b.listed, r)
 }
@@ -159,7 +156,7 @@ func (b *Board) change(r *record, change func()) {
 		r.State = display.StateGone
 	}
 	if r.Phase != before.Phase || r.Status != before.Status || r.Verb != before.Verb {
-		r.Since = b.clock.Now()
+		r.Since = time.Now()
 	}
 }
 
@@ -188,17 +185,18 @@ func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 			r.Phase = reconciler.PhaseUpdating
 		}
 	})
-	if b.pending != nil {
+	if b.pending {
 		return
 	}
-	if b.clock.Since(b.shown) >= showInterval {
+	if time.Since(b.shown) >= showInterval {
 		b.show()
 		return
 	}
-	b.pending = time.AfterFunc(showInterval, func() {
+	b.pending = true
+	time.AfterFunc(showInterval, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if b.pending != nil {
+		if b.pending {
 			b.show()
 		}
 	})
@@ -305,10 +303,7 @@ func (b *Board) Finish(outcome display.Outcome, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if releases.IsChanged(err) {
-		if b.pending != nil {
-			b.pending.Stop()
-			b.pending = nil
-		}
+		b.printer = display.Silent{}
 		return
 	}
 	b.show()
@@ -318,11 +313,7 @@ func (b *Board) Finish(outcome display.Outcome, err error) {
 
 // show hands a copy to the printer, which may keep it.
 func (b *Board) show() {
-	if b.pending != nil {
-		b.pending.Stop()
-		b.pending = nil
-	}
-	b.shown = b.clock.Now()
+	b.pending, b.shown = false, time.Now()
 	state := b.state
 	for _, r := range b.listed {
 		state.Objects = append(state.Objects, r.Dependent)

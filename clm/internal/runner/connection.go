@@ -9,10 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,7 +22,6 @@ import (
 	"k8s.io/client-go/transport"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
-	"k8s.io/utils/clock"
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -38,13 +37,10 @@ type Options struct {
 	Config *rest.Config
 	// Holder names this process to others that wait for its locks, such as "alice@laptop/4711". Required.
 	Holder string
-	// Started is when this process was started: other processes compare it with their own start. Defaults to the time
-	// when the connection is opened.
+	// Started is when this process was started: other processes compare it with their own start.
 	Started time.Time
 	// Printer shows operations. Defaults to none.
 	Printer display.Printer
-	// Clock defaults to the real time.
-	Clock clock.WithTicker
 	// MaxConcurrency is the maximum number of concurrent requests about dependents. Defaults to that of the engine.
 	MaxConcurrency int
 	// Log gets the requests that the verbosity, which is that of kubectl, says. It must be safe for concurrent use.
@@ -67,12 +63,6 @@ type Connection struct {
 
 // Open returns a connection. It does not wait for the cluster, but starts discovery, which all commands need.
 func Open(options Options) (*Connection, error) {
-	if options.Clock == nil {
-		options.Clock = clock.RealClock{}
-	}
-	if options.Started.IsZero() {
-		options.Started = options.Clock.Now()
-	}
 	if options.Printer == nil {
 		options.Printer = display.Silent{}
 	}
@@ -95,7 +85,7 @@ func Open(options Options) (*Connection, error) {
 		factory:     factory,
 		client:      factory.Local(),
 		definitions: judges.NewDefinitions(factory.Local()),
-		records:     releases.NewStore(releases.Options{Client: factory.Local(), Clock: options.Clock}),
+		records:     releases.NewStore(factory.Local()),
 		discovered:  make(chan struct{}),
 	}
 	go func() {
@@ -116,12 +106,6 @@ func (c *Connection) Ready(ctx context.Context) error {
 		return ctx.Err()
 	}
 }
-
-// Definitions returns what is known of the types of dependents.
-func (c *Connection) Definitions() *judges.Definitions { return c.definitions }
-
-// MaxConcurrency returns the maximum number of concurrent requests about dependents; 0 means that of the engine.
-func (c *Connection) MaxConcurrency() int { return c.options.MaxConcurrency }
 
 // Records returns the store of all releases.
 func (c *Connection) Records() *releases.Store { return c.records }
@@ -165,15 +149,6 @@ func (c *Connection) suggest(ctx context.Context, namespace, name string, err er
 // Printer returns the printer that shows operations.
 func (c *Connection) Printer() display.Printer { return c.options.Printer }
 
-// Clock returns the clock.
-func (c *Connection) Clock() clock.WithTicker { return c.options.Clock }
-
-// Holder returns the name of this process for locks.
-func (c *Connection) Holder() string { return c.options.Holder }
-
-// Started returns when this process was started.
-func (c *Connection) Started() time.Time { return c.options.Started }
-
 // Client returns the client of the cluster.
 func (c *Connection) Client() cluster.Client { return c.client }
 
@@ -211,18 +186,48 @@ type reference struct {
 	kind string
 	// namespace is empty if it was not given.
 	namespace, name string
+	// kinds are the types that have the kind as a resource or a short name, once lookUp was called.
+	kinds map[schema.GroupKind]bool
 }
 
-func parseReference(text string) (reference, error) {
+func parseReference(text string) (*reference, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
-		return reference{}, fmt.Errorf("invalid object %q; must be KIND[.GROUP]/[NAMESPACE/]NAME, for example deployment/web", text)
+		return nil, fmt.Errorf("invalid object %q; must be KIND[.GROUP]/[NAMESPACE/]NAME, for example deployment/web", text)
 	}
-	r := reference{text: text, kind: parts[0], name: parts[len(parts)-1]}
+	r := &reference{text: text, kind: parts[0], name: parts[len(parts)-1]}
 	if len(parts) == 3 {
 		r.namespace = parts[1]
 	}
 	return r, nil
+}
+
+// isNameOf reports whether a type of this name and group is meant.
+func (r *reference) isNameOf(name, group string) bool {
+	return strings.EqualFold(r.kind, name) || strings.EqualFold(r.kind, name+"."+group)
+}
+
+// names reports whether an object has the name, and the namespace if it was given.
+func (r *reference) names(object types.ObjectKey) bool {
+	return object.GetName() == r.name && (r.namespace == "" || object.GetNamespace() == r.namespace)
+}
+
+// denotes reports whether an object is meant, as far as its type is known.
+func (r *reference) denotes(object types.ObjectKey) bool {
+	kind := display.KeyOf(object).GroupKind
+	return r.names(object) && (r.isNameOf(kind.Kind, kind.Group) || r.kinds[kind])
+}
+
+// lookUp asks the server for the types that have a resource, or a short name, as it was given.
+func (r *reference) lookUp(clnt cluster.Client) error {
+	r.kinds = map[schema.GroupKind]bool{}
+	_, err := EachResource(clnt, func(gv schema.GroupVersion, resource metav1.APIResource) {
+		names := append([]string{resource.Name, resource.SingularName}, resource.ShortNames...)
+		if slices.ContainsFunc(names, func(name string) bool { return name != "" && r.isNameOf(name, gv.Group) }) {
+			r.kinds[schema.GroupKind{Group: gv.Group, Kind: resource.Kind}] = true
+		}
+	})
+	return err
 }
 
 // Scope is where objects are looked for.
@@ -233,15 +238,9 @@ type Scope struct {
 	Show string
 }
 
-// An Object is one that users can name. Its text is used in errors.
-type Object interface {
-	types.ObjectKey
-	fmt.Stringer
-}
-
 // Resolve returns the objects that texts denote, each once: KIND[.GROUP]/[NAMESPACE/]NAME. The kind may be a resource
 // or a short name of the cluster. The error is a RefusedError if a text denotes no object, or several of them.
-func Resolve[O Object](clnt cluster.Client, texts []string, among []O, in Scope) ([]O, error) {
+func Resolve[O types.ObjectKey](clnt cluster.Client, texts []string, among []O, in Scope) ([]O, error) {
 	var found []O
 	seen := map[display.Key]bool{}
 	for _, text := range texts {
@@ -262,21 +261,14 @@ func Resolve[O Object](clnt cluster.Client, texts []string, among []O, in Scope)
 }
 
 // match returns the one object that a reference denotes.
-func match[O Object](clnt cluster.Client, r reference, among []O, in Scope) (O, error) {
+func match[O types.ObjectKey](clnt cluster.Client, r *reference, among []O, in Scope) (O, error) {
 	var none O
-	named := slices.DeleteFunc(slices.Clone(among), func(object O) bool {
-		return object.GetName() != r.name || r.namespace != "" && object.GetNamespace() != r.namespace
-	})
-	fits := func(isKind func(schema.GroupKind) bool) []O {
-		return slices.DeleteFunc(slices.Clone(named), func(object O) bool { return !isKind(display.KeyOf(object).GroupKind) })
-	}
-	matches := fits(func(kind schema.GroupKind) bool { return r.isNameOf(kind.Kind, kind.Group) })
-	if len(matches) == 0 && len(named) > 0 {
-		kinds, err := kindsNamed(clnt, r)
-		if err != nil {
+	matches := denoted(r, among)
+	if len(matches) == 0 && slices.ContainsFunc(among, func(object O) bool { return r.names(object) }) {
+		if err := r.lookUp(clnt); err != nil {
 			return none, err
 		}
-		matches = fits(func(kind schema.GroupKind) bool { return kinds[kind] })
+		matches = denoted(r, among)
 	}
 	switch len(matches) {
 	case 1:
@@ -284,43 +276,29 @@ func match[O Object](clnt cluster.Client, r reference, among []O, in Scope) (O, 
 	case 0:
 		return none, releases.Refused("object %s not found in %s; to list its objects: %s", r.text, in.Name, in.Show)
 	default:
-		texts := make([]string, len(matches))
-		for i, match := range matches {
-			texts[i] = match.String()
-		}
-		return none, ambiguous(r.text, in.Name, texts)
+		return none, ambiguous(r, in.Name, matches)
 	}
+}
+
+func denoted[O types.ObjectKey](r *reference, among []O) []O {
+	return slices.DeleteFunc(slices.Clone(among), func(object O) bool { return !r.denotes(object) })
 }
 
 // ambiguous returns the RefusedError about a text that denotes several objects.
-func ambiguous(text, scope string, candidates []string) error {
-	return releases.Refused("%s matches several objects in %s: %s; specify the group or the namespace", text, scope, strings.Join(candidates, ", "))
+func ambiguous[O types.ObjectKey](r *reference, scope string, candidates []O) error {
+	texts := display.Texts(candidates, display.Text)
+	return releases.Refused("%s matches several objects in %s: %s; specify the group or the namespace", r.text, scope, strings.Join(texts, ", "))
 }
 
-// isNameOf reports whether a type of this name and group is meant.
-func (r reference) isNameOf(name, group string) bool {
-	return strings.EqualFold(r.kind, name) || strings.EqualFold(r.kind, name+"."+group)
-}
-
-// kindsNamed returns the types that have a resource, or a short name, as it was given.
-func kindsNamed(clnt cluster.Client, r reference) (map[schema.GroupKind]bool, error) {
+// EachResource visits all resources that the server knows, and that are no subresources. It returns the groups that do
+// not answer.
+func EachResource(clnt cluster.Client, visit func(gv schema.GroupVersion, resource metav1.APIResource)) (silent []schema.GroupVersion, err error) {
 	lists, err := clnt.DiscoveryClient().ServerPreferredResources()
-	var partial *discovery.ErrGroupDiscoveryFailed
-	if err != nil && !errors.As(err, &partial) {
+	if partial, isPartial := errors.AsType[*discovery.ErrGroupDiscoveryFailed](err); isPartial {
+		silent = slices.Collect(maps.Keys(partial.Groups))
+	} else if err != nil {
 		return nil, fmt.Errorf("discovering types: %w", err)
 	}
-	kinds := map[schema.GroupKind]bool{}
-	EachResource(lists, func(gv schema.GroupVersion, resource metav1.APIResource) {
-		names := append([]string{resource.Name, resource.SingularName}, resource.ShortNames...)
-		if slices.ContainsFunc(names, func(name string) bool { return name != "" && r.isNameOf(name, gv.Group) }) {
-			kinds[schema.GroupKind{Group: gv.Group, Kind: resource.Kind}] = true
-		}
-	})
-	return kinds, nil
-}
-
-// EachResource visits all resources that were discovered, and that are no subresources.
-func EachResource(lists []*metav1.APIResourceList, visit func(gv schema.GroupVersion, resource metav1.APIResource)) {
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
@@ -332,56 +310,49 @@ func EachResource(lists []*metav1.APIResourceList, visit func(gv schema.GroupVer
 			}
 		}
 	}
+	return silent, nil
 }
 
-// Choice is what was chosen among the pods of a release. It is safe for concurrent use.
+// Choice is what was chosen among the pods of a release.
 type Choice struct {
 	release *releases.Release
-	choices []*choice
+	chosen  []*reference
+	found   map[*reference]bool // those that denote a dependent, or a pod for which Has was called
 }
 
 // Choose returns the choice of the pods that are, or whose dependent is, among the named objects:
 // KIND[.GROUP]/[NAMESPACE/]NAME. Without names these are all. That a release has no such dependent, or several of them,
 // is a RefusedError; pods come and go.
 func Choose(clnt cluster.Client, release *releases.Release, texts []string) (*Choice, error) {
-	chosen := &Choice{release: release}
+	c := &Choice{release: release, found: map[*reference]bool{}}
 	for _, text := range texts {
-		c := &choice{}
-		var err error
-		if c.reference, err = parseReference(text); err != nil {
+		r, err := parseReference(text)
+		if err != nil {
 			return nil, err
 		}
-		if c.kinds, err = kindsNamed(clnt, c.reference); err != nil {
+		if err := r.lookUp(clnt); err != nil {
 			return nil, err
 		}
-		var denoted []string
-		for _, item := range release.Inventory {
-			if c.denotes(item.GroupVersionKind().GroupKind(), item.Namespace, item.Name) {
-				denoted = append(denoted, display.Text(item))
-			}
-		}
+		denoted := denoted(r, release.Inventory)
 		switch {
 		case len(denoted) > 1:
-			return nil, ambiguous(text, "release "+release.String(), denoted)
-		case len(denoted) == 0 && !c.kinds[schema.GroupKind{Kind: "Pod"}]:
+			return nil, ambiguous(r, "release "+release.String(), denoted)
+		case len(denoted) == 0 && !r.kinds[schema.GroupKind{Kind: "Pod"}]:
 			return nil, releases.Refused("release %s has no dependent %s; to list them: clm tree %s -n %s", release, text, release.Name, release.Namespace)
 		}
 		// A dependent is there, whether it has pods or not.
-		c.found.Store(len(denoted) > 0)
-		chosen.choices = append(chosen.choices, c)
+		c.found[r] = len(denoted) > 0
+		c.chosen = append(c.chosen, r)
 	}
-	return chosen, nil
+	return c, nil
 }
 
 // Has reports whether a pod of a dependent, perhaps itself, is chosen.
 func (c *Choice) Has(dependent, pod display.Object) bool {
-	has := len(c.choices) == 0
-	for _, choice := range c.choices {
-		for _, object := range []display.Object{dependent, pod} {
-			if choice.denotes(schema.FromAPIVersionAndKind(object.APIVersion, object.Kind).GroupKind(), object.Namespace, object.Name) {
-				choice.found.Store(true)
-				has = true
-			}
+	has := len(c.chosen) == 0
+	for _, r := range c.chosen {
+		if r.denotes(dependent) || r.denotes(pod) {
+			c.found[r], has = true, true
 		}
 	}
 	return has
@@ -389,21 +360,10 @@ func (c *Choice) Has(dependent, pod display.Object) bool {
 
 // ConfirmFound returns a RefusedError if pods were chosen for which Has was never called.
 func (c *Choice) ConfirmFound() error {
-	for _, choice := range c.choices {
-		if !choice.found.Load() {
-			return releases.Refused("release %s has no %s; to list its objects: clm tree %s -n %s", c.release, choice.text, c.release.Name, c.release.Namespace)
+	for _, r := range c.chosen {
+		if !c.found[r] {
+			return releases.Refused("release %s has no %s; to list its objects: clm tree %s -n %s", c.release, r.text, c.release.Name, c.release.Namespace)
 		}
 	}
 	return nil
-}
-
-// choice is a reference with the types that it may mean.
-type choice struct {
-	reference
-	kinds map[schema.GroupKind]bool
-	found atomic.Bool
-}
-
-func (c *choice) denotes(kind schema.GroupKind, namespace, name string) bool {
-	return name == c.name && (c.namespace == "" || namespace == c.namespace) && (c.isNameOf(kind.Kind, kind.Group) || c.kinds[kind])
 }

@@ -75,13 +75,13 @@ func Begin(ctx context.Context, c *Connection, release *releases.Release, b *Boa
 	lock, err := c.Records().Lock(ctx, releases.LockOptions{
 		Namespace: release.Namespace,
 		Name:      release.Name,
-		Holder:    c.Holder(),
+		Holder:    c.options.Holder,
 		Timeout:   limits.LockTimeout,
 		Wait:      func(waiting releases.Waiting) { b.Say(waitingText(waiting)) },
 		Doubt:     b.trouble,
 
 		Operation:   b.state.Operation,
-		Started:     c.Started(),
+		Started:     c.options.Started,
 		Cancelable:  isCancelable(b.state.Operation),
 		CancelOlder: limits.CancelOlder,
 	})
@@ -106,7 +106,7 @@ func isCancelable(operation string) bool { return operation == "apply" || operat
 
 // waitingText says what an operation waits for that needs the lock.
 func waitingText(waiting releases.Waiting) string {
-	text := fmt.Sprintf("waiting for the lock, held by %s since %s", waiting.Holder, waiting.Since.Local().Format(time.TimeOnly))
+	text := fmt.Sprintf("waiting for the lock, held by %s since %s", waiting.Holder.Name, waiting.Holder.Since.Local().Format(time.TimeOnly))
 	switch {
 	case waiting.Asked != "":
 		return text + "; its " + waiting.Asked + " is asked to end"
@@ -129,7 +129,7 @@ func (o *Operation) Release() *releases.Release { return o.release }
 func (o *Operation) Board() *Board { return o.board }
 
 // Mute stops showing the operation.
-func (o *Operation) Mute() { o.board = NewQuietBoard(o.connection, o.board.state.Operation) }
+func (o *Operation) Mute() { o.board = NewQuietBoard(o.board.state.Operation) }
 
 // CheckLock returns an error if the lock is lost. It must be called before each write.
 func (o *Operation) CheckLock(ctx context.Context) error { return o.lock.Fence(ctx) }
@@ -162,7 +162,7 @@ func CheckOvertaken(c *Connection, release *releases.Release, limits Limits) err
 	if !limits.CancelOlder {
 		return nil
 	}
-	if by := release.Begun.Overtaken(c.Started(), c.Clock().Now()); by != "" {
+	if by := release.Begun.Overtaken(c.options.Started, time.Now()); by != "" {
 		return &releases.InterruptedError{CanceledBy: by, Untouched: true}
 	}
 	return nil
@@ -171,7 +171,7 @@ func CheckOvertaken(c *Connection, release *releases.Release, limits Limits) err
 // Sign notes in the release that the operation has begun, if later ones are to know that. The next write records it.
 func (o *Operation) Sign() {
 	if operation := o.board.state.Operation; isCancelable(operation) {
-		o.release.Begun = releases.Begun{By: operation + " of " + o.connection.Holder(), Started: o.connection.Started().UTC().Round(0)}
+		o.release.Begun = releases.Begun{By: operation + " of " + o.connection.options.Holder, Started: o.connection.options.Started.UTC().Round(0)}
 	}
 }
 
@@ -205,7 +205,7 @@ func (o *Operation) LiftBarriers(ctx context.Context, t *Target) error {
 	defer cancel()
 	var err error
 	o.release.Inventory, err = t.engine.LiftBarriers(ctx, reconciler.DeleteRequest{Owner: reconciler.Owner{
-		ID: t.owner, Namespace: o.release.Namespace, Inventory: o.release.Inventory, Store: o, Fence: func() error { return o.lock.Fence(ctx) },
+		ID: t.owner, Namespace: o.release.Namespace, Inventory: o.release.Inventory, Store: o, Fence: o.Fence(ctx),
 	}})
 	return err
 }
@@ -222,8 +222,7 @@ func (o *Operation) Save(ctx context.Context, inventory []*reconciler.InventoryI
 // Record records the progress of the operation, even after its context has ended. If the lock is lost, it records
 // nothing: another process may change the release now.
 func (o *Operation) Record(ctx context.Context, change func(release *releases.Release)) error {
-	var lost *releases.LostLockError
-	if errors.As(context.Cause(ctx), &lost) {
+	if _, lost := errors.AsType[*releases.LostLockError](context.Cause(ctx)); lost {
 		return nil
 	}
 	ctx, cancel := concurrent.ContextWithGrace(ctx, saveTimeout)
@@ -253,24 +252,21 @@ func (o *Operation) CheckCanceled() error {
 // InterruptedError then. The operation has begun with the call.
 func (o *Operation) UntilCanceled(ctx context.Context) (context.Context, context.CancelFunc) {
 	o.begun = true
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		select {
-		case <-o.lock.Requested():
-			cancel(&releases.InterruptedError{CanceledBy: o.lock.RequestedBy()})
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { cancel(nil) }
+	return until(ctx, o.lock.Requested(), o.CheckCanceled)
 }
 
 // WatchLock returns a context that ends when the lock is lost.
 func (o *Operation) WatchLock(ctx context.Context) (context.Context, context.CancelFunc) {
+	return until(ctx, o.lock.Lost(), func() error { return o.lock.Fence(ctx) })
+}
+
+// until returns a context that ends when the channel is closed. Its cause is then what the function returns.
+func until(ctx context.Context, closed <-chan struct{}, cause func() error) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		select {
-		case <-o.lock.Lost():
-			cancel(o.lock.Fence(ctx))
+		case <-closed:
+			cancel(cause())
 		case <-ctx.Done():
 		}
 	}()
@@ -302,13 +298,13 @@ func (c *Convergence) Run(ctx context.Context) (reconciler.Result, error) {
 	if c.Start != "" {
 		c.Board.Say(c.Start)
 	}
-	explain, stop := c.Target.explaining()
-	defer stop()
+	explainer := live.NewExplainer(c.Target.inspection, c.Board.explained)
+	defer explainer.Close()
 	operation := &sync.Operation{
 		Engine: c.Target.engine, Owner: c.Target.owner, Call: c.Call, Enough: c.isEnough, IsFinal: releases.IsFinal,
 		Stepped: func(state sync.State) {
 			c.Board.Took(state.Result, state.Err, c.Phase(state.Result))
-			explain(state.Result)
+			explainer.Await(Noticed(state.Result.Inventory, slices.Concat(state.Result.Waits, state.Result.Aftermath.Waits)))
 		},
 	}
 	state, cause := operation.Run(ctx)
@@ -328,20 +324,13 @@ func (c *Convergence) Run(ctx context.Context) (reconciler.Result, error) {
 	}
 }
 
-// explaining starts to look for the reasons why dependents are not ready, and shows them. The first function takes the
-// result of a call of the engine, the second one ends it.
-func (t *Target) explaining() (explain func(result reconciler.Result), stop func()) {
-	explainer := live.NewExplainer(t.inspection, t.board.explained)
-	return func(result reconciler.Result) {
-		var awaited []*reconciler.InventoryItem
-		for _, notice := range slices.Concat(result.Waits, result.Aftermath.Waits) {
-			at := slices.IndexFunc(result.Inventory, func(item *reconciler.InventoryItem) bool { return item.Matches(notice.Object) })
-			if at >= 0 {
-				awaited = append(awaited, result.Inventory[at])
-			}
-		}
-		explainer.Await(awaited)
-	}, explainer.Close
+// Noticed returns the items of the objects that notices are about.
+func Noticed(inventory []*reconciler.InventoryItem, notices []reconciler.Notice) []*reconciler.InventoryItem {
+	messages := releases.Messages(notices)
+	return slices.DeleteFunc(slices.Clone(inventory), func(item *reconciler.InventoryItem) bool {
+		_, noticed := messages[display.KeyOf(item)]
+		return !noticed
+	})
 }
 
 // isEnough reports whether to stop before the result is done.
@@ -364,11 +353,7 @@ func Unapproved(held *reconciler.HeldDeletions) error {
 
 // Names lists the objects whose deletion has to be approved.
 func Names(held *reconciler.HeldDeletions) []string {
-	names := make([]string, len(held.Objects))
-	for i, object := range held.Objects {
-		names[i] = object.String()
-	}
-	return names
+	return display.Texts(held.Objects, reconciler.ObjectInfo.String)
 }
 
 // ended returns the error for a context that has ended because of cause. The failure is the error of the last call that
@@ -461,17 +446,11 @@ func waitingUntil(texts []string) string {
 // awaited returns the waves of the objects that a call of the engine has waited for: to become ready, and to be gone;
 // sorted.
 func awaited(result reconciler.Result) (coming, going []int) {
-	items := make(map[types.ObjectID]*reconciler.InventoryItem, len(result.Inventory))
-	for _, item := range result.Inventory {
-		items[types.IDOf(item)] = item
-	}
 	ups, downs := map[int]bool{}, map[int]bool{}
-	for _, notice := range result.Waits {
-		switch item := items[types.IDOf(notice.Object)]; {
-		case item == nil:
-		case item.Phase == reconciler.PhaseDeleting, item.Phase == reconciler.PhaseScheduledForDeletion:
+	for _, item := range Noticed(result.Inventory, result.Waits) {
+		if item.Phase == reconciler.PhaseDeleting || item.Phase == reconciler.PhaseScheduledForDeletion {
 			downs[item.DeleteOrder] = true
-		default:
+		} else {
 			ups[item.ApplyOrder] = true
 		}
 	}
@@ -480,10 +459,7 @@ func awaited(result reconciler.Result) (coming, going []int) {
 
 // waveTexts names waves, with the verb.
 func waveTexts(waves []int) string {
-	texts := make([]string, len(waves))
-	for i, wave := range waves {
-		texts[i] = types.WaveText(wave)
-	}
+	texts := display.Texts(waves, types.WaveText)
 	last := len(texts) - 1
 	if last == 0 {
 		return texts[0] + " is"
@@ -524,7 +500,7 @@ func NewTarget(c *Connection, owner string, recorded []*reconciler.InventoryItem
 	t := &Target{owner: owner, inspection: Inspection(c, owner, nil)}
 	var err error
 	t.engine, err = reconciler.New(releases.ReconcilerName, c.Client(), reconciler.Options{
-		Owner: owner, OwnerKind: "release", WatchDelay: watchDelay, Clock: c.Clock(), AwaitReports: true, MaxConcurrency: c.MaxConcurrency(), ReclaimedFieldManagers: reclaimed,
+		Owner: owner, OwnerKind: "release", WatchDelay: watchDelay, AwaitReports: true, MaxConcurrency: c.options.MaxConcurrency, ReclaimedFieldManagers: reclaimed,
 		ReclaimedFieldManagerNames: reclaimedNames, FormerFinalizers: []string{gitops.HookFinalizer},
 		OnStatus: func(object types.ObjectKey, found status.Status, message string) {
 			if t.board != nil {
@@ -553,12 +529,12 @@ func (t *Target) Owner() string { return t.owner }
 
 // Inspection returns the options with which package live looks at the dependents of an owner.
 func Inspection(c *Connection, owner string, items []*reconciler.InventoryItem) live.Options {
-	analyzer := status.NewAnalyzer(releases.ReconcilerName, status.Options{Clock: c.Clock()})
+	analyzer := status.NewAnalyzer(releases.ReconcilerName, status.Options{})
 	return live.Options{
 		Client:      c.Client(),
 		Items:       items,
-		Judges:      judges.New(releases.ReconcilerName, judges.Await(analyzer, c.Definitions())),
-		Definitions: c.Definitions(),
+		Judges:      judges.New(releases.ReconcilerName, judges.Await(analyzer, c.definitions)),
+		Definitions: c.definitions,
 		Selector:    releases.OwnerSelector(owner),
 	}
 }

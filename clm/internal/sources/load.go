@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/json"
 
+	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/concurrent"
 	internalhelm "github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/helm/remote"
@@ -45,7 +47,7 @@ var manifestExtensions = []string{".yaml", ".yml", ".json"}
 
 // member is a source with its generator.
 type member struct {
-	Source
+	releases.Source
 	generator    manifests.Generator
 	chart        *internalhelm.Chart // only if Options.KeepCharts is set
 	takesValues  bool
@@ -89,10 +91,7 @@ func loadFolder(ctx context.Context, folder string, input *input, options Option
 	if err != nil {
 		return member{}, err
 	}
-	names := make([]string, 0, len(entries))
-	for _, entry := range entries {
-		names = append(names, entry.Name())
-	}
+	names := display.Texts(entries, fs.DirEntry.Name)
 	switch {
 	case slices.Contains(names, chartFile):
 		return loadChartFolder(folder, options)
@@ -212,7 +211,7 @@ func loadChart(reference string, fsys fs.FS, name string, options Options) (memb
 	}
 	chart := generator.Chart()
 	return member{
-		Source:      Source{Reference: reference, Kind: Chart, Name: chart.Name, Version: chart.Version, AppVersion: chart.AppVersion},
+		Source:      releases.Source{Reference: reference, Kind: Chart, Name: chart.Name, Version: chart.Version, AppVersion: chart.AppVersion},
 		generator:   generator,
 		chart:       kept,
 		takesValues: true,
@@ -227,7 +226,7 @@ func loadKustomization(folder string, options Options) (member, error) {
 		return member{}, ifRestricted(err)
 	}
 	return member{
-		Source:      Source{Reference: folder, Kind: Kustomization},
+		Source:      releases.Source{Reference: folder, Kind: Kustomization},
 		generator:   wholeNumbers{generator},
 		takesValues: generator.HasTemplates(),
 	}, nil
@@ -258,7 +257,7 @@ func manifestsMember(reference string, files []file) (member, error) {
 	if len(generator) == 0 {
 		return member{}, errors.New("there are no objects in it")
 	}
-	return member{Source: Source{Reference: reference, Kind: Manifests}, generator: generator}, nil
+	return member{Source: releases.Source{Reference: reference, Kind: Manifests}, generator: generator}, nil
 }
 
 // file is a file with manifests.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
 )
 
@@ -35,22 +36,22 @@ func TestLoad(t *testing.T) {
 		options    sources.Options
 		references []string
 		want       []string
-		sources    []sources.Source
+		sources    []releases.Source
 	}{
 		"Chart": {
 			reason: "a folder with Chart.yaml is a chart; it is given the values", files: webChart,
 			options: sources.Options{Set: []string{"x=1"}}, references: []string{"c"}, want: []string{`rel: x: "1"`},
-			sources: []sources.Source{{Reference: "ROOT/c", Kind: sources.Chart, Name: "web", Version: "1.2.3", AppVersion: "4.5"}},
+			sources: []releases.Source{{Reference: "ROOT/c", Kind: sources.Chart, Name: "web", Version: "1.2.3", AppVersion: "4.5"}},
 		},
 		"Package": {
 			reason: "a compressed file is a packaged chart, whatever its name is", files: files{"package": webChart.archive(t)},
 			options: sources.Options{Set: []string{"x=1"}}, references: []string{"package"}, want: []string{`rel: x: "1"`},
-			sources: []sources.Source{{Reference: "ROOT/package", Kind: sources.Chart, Name: "web", Version: "1.2.3", AppVersion: "4.5"}},
+			sources: []releases.Source{{Reference: "ROOT/package", Kind: sources.Chart, Name: "web", Version: "1.2.3", AppVersion: "4.5"}},
 		},
 		"Kustomization": {
 			reason: "what looks like a template is text, unless templates are asked for", files: kustomization,
 			references: []string{"k"}, want: []string{"my-a: x: '{{ .x }}'"},
-			sources: []sources.Source{{Reference: "ROOT/k", Kind: sources.Kustomization}},
+			sources: []releases.Source{{Reference: "ROOT/k", Kind: sources.Kustomization}},
 		},
 		"ComponentConfig": {
 			reason: "a folder may ask for templates itself; it needs no kustomization file then, and its files below belong to it",
@@ -58,28 +59,28 @@ func TestLoad(t *testing.T) {
 				"k/.component-config.yaml": "values: {x: 10000000}", "k/below/a.yaml": configMap("a", "x: '{{ .x }}'", "z: '{{ .z }}'"), "v.yaml": "z: 20000000\n",
 			},
 			options: sources.Options{ValuesFiles: []string{"v.yaml"}}, references: []string{"k"}, want: []string{`a: x: "10000000" z: "20000000"`},
-			sources: []sources.Source{{Reference: "ROOT/k", Kind: sources.Kustomization}},
+			sources: []releases.Source{{Reference: "ROOT/k", Kind: sources.Kustomization}},
 		},
 		"Folder": {
 			reason: "any other folder is its manifests, by file name, and not those below; nothing of it is a template", files: folder,
 			references: []string{"m"}, want: []string{"a: p: q", "b: x: '{{ .Values.x }}'", "c: null", "d: null"},
-			sources: []sources.Source{{Reference: "ROOT/m", Kind: sources.Manifests}},
+			sources: []releases.Source{{Reference: "ROOT/m", Kind: sources.Manifests}},
 		},
 		"File": {
 			reason: "a file may have several documents, empty ones among them, and lists", files: files{"m.txt": "# nothing\n---\n" + configMap("a", "p: q") +
 				"---\n---\napiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMapList\n  items:\n  - metadata: {name: b}\n    data: {r: s}\n"},
 			references: []string{"m.txt"}, want: []string{"a: p: q", "b: r: s"},
-			sources: []sources.Source{{Reference: "ROOT/m.txt", Kind: sources.Manifests}},
+			sources: []releases.Source{{Reference: "ROOT/m.txt", Kind: sources.Manifests}},
 		},
 		"Stdin": {
 			reason: "- is standard input", stdin: configMap("a", "p: q"), references: []string{"-"}, want: []string{"a: p: q"},
-			sources: []sources.Source{{Reference: "-", Kind: sources.Manifests}},
+			sources: []releases.Source{{Reference: "-", Kind: sources.Manifests}},
 		},
 		"Several": {
 			reason: "objects come in the order of the references, and values are for those that take some", files: merged(webChart, folder),
 			options: sources.Options{Set: []string{"x=1"}}, references: []string{"m/c.json", "c", "m/a.yaml"},
 			want: []string{"c: null", "d: null", `rel: x: "1"`, "a: p: q"},
-			sources: []sources.Source{
+			sources: []releases.Source{
 				{Reference: "ROOT/m/c.json", Kind: sources.Manifests},
 				{Reference: "ROOT/c", Kind: sources.Chart, Name: "web", Version: "1.2.3", AppVersion: "4.5"},
 				{Reference: "ROOT/m/a.yaml", Kind: sources.Manifests},

@@ -11,36 +11,25 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	internalhelm "github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/helm/remote"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
 
-// Kind is the kind of a source.
-type Kind string
-
+// The kinds of sources.
 const (
 	// Chart is a Helm chart.
-	Chart Kind = "chart"
+	Chart = "chart"
 	// Kustomization is a folder that Kustomize builds.
-	Kustomization Kind = "kustomization"
+	Kustomization = "kustomization"
 	// Manifests are objects that are used as they are.
-	Manifests Kind = "manifests"
+	Manifests = "manifests"
 )
 
 // stdinReference stands for standard input.
 const stdinReference = "-"
-
-// Source describes a source that was loaded.
-type Source struct {
-	// Reference is the reference that the source was loaded from.
-	Reference string `json:"reference"`
-	Kind      Kind   `json:"kind"`
-	// Name, Version and AppVersion are those of a chart; empty for other sources.
-	Name       string `json:"name,omitempty"`
-	Version    string `json:"version,omitempty"`
-	AppVersion string `json:"appVersion,omitempty"`
-}
 
 // Options say how to load sources. The zero value suits sources without values.
 type Options struct {
@@ -160,16 +149,12 @@ func (s *Set) WithHooks(names []string) (*Set, error) {
 
 // Hooks names the tools whose hooks and waves are read.
 func (s *Set) Hooks() []string {
-	var names []string
-	for _, tool := range s.hooks {
-		names = append(names, string(tool))
-	}
-	return names
+	return display.Texts(s.hooks, func(tool manifests.HookTool) string { return string(tool) })
 }
 
 // Sources describes the sources, in the order of their references.
-func (s *Set) Sources() []Source {
-	described := make([]Source, len(s.members))
+func (s *Set) Sources() []releases.Source {
+	described := make([]releases.Source, len(s.members))
 	for i, m := range s.members {
 		described[i] = m.Source
 	}

@@ -28,11 +28,11 @@ type Following struct {
 	// Namespace and Name of the release, which need not exist.
 	Namespace, Name string
 	// Reasons are those why dependents are not ready. Defaults to all.
-	Reasons Reasons
+	Reasons live.Reasons
 	// Show gets the snapshot of the release, first at once and then after each change, and reports whether to stop.
 	// Required.
 	Show func(snapshot *Snapshot) (enough bool)
-	// Trouble gets the errors after which Follow retries. Defaults to a function that does nothing.
+	// Trouble gets the errors after which Follow retries. Required.
 	Trouble func(err error)
 }
 
@@ -49,9 +49,6 @@ const shortestPause = 200 * time.Millisecond
 // owns, or the events about these. It returns nil when Show says to stop, and the cause of the context if that ends
 // first. If the user may not watch something, that is noted; the record must be watched.
 func Follow(ctx context.Context, c *runner.Connection, following Following) error {
-	if following.Trouble == nil {
-		following.Trouble = func(error) {}
-	}
 	watching, stop := context.WithCancel(ctx)
 	f := &follower{Following: following, connection: c, woken: make(chan struct{}, 1), fatal: make(chan error, 1), unwatched: map[display.Note]bool{}, drop: func() {}}
 	defer f.running.Wait()
@@ -152,11 +149,7 @@ func (f *follower) watch(ctx context.Context, release *releases.Release) {
 	if release == nil {
 		release = &releases.Release{}
 	}
-	var names []string
-	for _, item := range release.Inventory {
-		names = append(names, display.Text(item))
-	}
-	wanted := strings.Join(names, "\n")
+	wanted := strings.Join(display.Texts(release.Inventory, display.Text), "\n")
 	if wanted == f.watched {
 		return
 	}
@@ -164,7 +157,7 @@ func (f *follower) watch(ctx context.Context, release *releases.Release) {
 	ctx, f.drop = context.WithCancel(ctx)
 	f.watched = wanted
 	options := Inspection(f.connection, release, release.Inventory)
-	f.Reasons.limit(&options)
+	options.Reasons = f.Reasons
 	f.keep(ctx, func(ctx context.Context) error {
 		return live.Watch(ctx, options, live.WatchSink{Changed: f.wake, Note: f.note})
 	})
@@ -188,13 +181,9 @@ func (f *follower) addNotes(notes []display.Note) []display.Note {
 func (f *follower) sleep(ctx context.Context, pause, atMost time.Duration) error {
 	var over <-chan time.Time
 	if atMost > 0 {
-		timer := time.NewTimer(max(pause, atMost))
-		defer timer.Stop()
-		over = timer.C
+		over = time.After(max(pause, atMost))
 	}
-	resting := time.NewTimer(pause)
-	defer resting.Stop()
-	if err := f.await(ctx, nil, resting.C); err != nil {
+	if err := f.await(ctx, nil, time.After(pause)); err != nil {
 		return err
 	}
 	return f.await(ctx, f.woken, over)
@@ -229,7 +218,7 @@ func Wait(ctx context.Context, c *runner.Connection, namespace, name string, goa
 	w := &waiting{goal: goal, name: full, printer: c.Printer(), state: display.Progress{Operation: "wait", Release: full}}
 	ctx, stop := runner.Limited(ctx, timeout)
 	defer stop()
-	err := Follow(ctx, c, Following{Namespace: namespace, Name: name, Reasons: MainReasons, Show: w.show, Trouble: w.trouble})
+	err := Follow(ctx, c, Following{Namespace: namespace, Name: name, Reasons: live.MainReasons, Show: w.show, Trouble: w.trouble})
 	switch {
 	case errors.Is(err, runner.ErrTimeout):
 		err = &releases.NotReadyError{Timeout: timeout, Waits: w.waits}
@@ -259,13 +248,16 @@ func (w *waiting) trouble(err error) {
 
 // show reports whether the goal is reached.
 func (w *waiting) show(snapshot *Snapshot) bool {
-	reached := snapshot.Ready()
-	if w.goal == GoalDeleted {
-		reached = snapshot.Release == nil
-	}
 	w.take(snapshot)
 	w.printer.Update(w.state)
-	return reached
+	return w.hasReached(snapshot)
+}
+
+func (w *waiting) hasReached(snapshot *Snapshot) bool {
+	if w.goal == GoalDeleted {
+		return snapshot.Release == nil
+	}
+	return snapshot.Ready()
 }
 
 func (w *waiting) take(snapshot *Snapshot) {
@@ -310,20 +302,15 @@ func (w *waiting) dependent(node *display.Node) display.Dependent {
 		}
 	default:
 		d.Phase = reconciler.PhaseScheduledForApplication
-		if w.abandoned {
-			d.Message = toDo(node)
+		switch {
+		case w.abandoned && node.Phase == reconciler.PhaseScheduledForApplication:
+			d.Message = "it is still to be applied"
+		case w.abandoned:
+			d.Message = "it is still to be deleted"
 		}
 	}
 	d.State = display.StateInOperation(d, d.State == display.StateFailed)
 	return d
-}
-
-// toDo says what is left to be done about a dependent.
-func toDo(node *display.Node) string {
-	if node.Phase == reconciler.PhaseScheduledForApplication {
-		return "it is still to be applied"
-	}
-	return "it is still to be deleted"
 }
 
 // leavingDependent returns a dependent as a deletion would show it.
@@ -347,20 +334,13 @@ func leavingDependent(d display.Dependent, node *display.Node) display.Dependent
 func (w *waiting) situation(snapshot *Snapshot) string {
 	release := snapshot.Release
 	switch {
-	case release == nil && w.goal == GoalDeleted:
+	case w.hasReached(snapshot):
 		return ""
 	case release == nil:
 		return "waiting until the release exists"
 	case release.State == releases.StateReady && w.goal == GoalReady:
-		if snapshot.Ready() {
-			return ""
-		}
 		return "waiting until all dependents are ready again"
-	}
-	if snapshot.Complete() && w.goal == GoalReady {
-		if snapshot.Ready() {
-			return ""
-		}
+	case snapshot.Complete() && w.goal == GoalReady:
 		return "waiting until all dependents are ready"
 	}
 	text := fmt.Sprintf("waiting until the release is %s; it is %s", w.goal, release.State)

@@ -66,7 +66,7 @@ func LookAtObjects(ctx context.Context, reader client.Reader, target ObjectTarge
 		return nil, fmt.Errorf("listing the sets of %s: %w", target, err)
 	}
 	for i := range list.Items {
-		set, err := typed(&list.Items[i], kindOf(target.kind.sets).newSet())
+		set, err := typed(&list.Items[i], target.kind.newSet())
 		if err != nil {
 			return nil, err
 		}
@@ -267,10 +267,6 @@ func (t ObjectTarget) String() string {
 		return t.kind.name + " " + t.Name
 	}
 	return t.kind.name + " " + t.Namespace + "/" + t.Name
-}
-
-func kindOf(name string) kind {
-	return kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })]
 }
 
 func (k kind) newDeployment() v1alpha1.Deployment {

@@ -4,6 +4,7 @@
 package views
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,28 +37,9 @@ type Snapshot struct {
 	deadline time.Duration
 }
 
-// Reasons says which reasons are read why dependents are not ready.
-type Reasons int
-
-const (
-	// AllReasons are those of all dependents, with what their containers wrote last.
-	AllReasons Reasons = iota
-	// MainReasons are those of a limited number of dependents, without logs.
-	MainReasons
-	// NoReasons leaves them out.
-	NoReasons
-)
-
-func (r Reasons) limit(options *live.Options) {
-	options.SkipReasons = r == NoReasons
-	if r == MainReasons {
-		options.SkipLogs, options.MaxExplained = true, maxExplained
-	}
-}
-
 // Look reads a snapshot of a release. The reasons why dependents are not ready cost further requests. If the release
 // does not exist, it returns an empty snapshot.
-func Look(ctx context.Context, c *runner.Connection, namespace, name string, reasons Reasons) (*Snapshot, error) {
+func Look(ctx context.Context, c *runner.Connection, namespace, name string, reasons live.Reasons) (*Snapshot, error) {
 	for {
 		snapshot, err := look(ctx, c, namespace, name, reasons)
 		if err != nil || !snapshot.Abandoned() {
@@ -71,7 +53,7 @@ func Look(ctx context.Context, c *runner.Connection, namespace, name string, rea
 }
 
 // look reads the record, the dependents and the lock, one after the other.
-func look(ctx context.Context, c *runner.Connection, namespace, name string, reasons Reasons) (*Snapshot, error) {
+func look(ctx context.Context, c *runner.Connection, namespace, name string, reasons live.Reasons) (*Snapshot, error) {
 	release, err := c.Records().Get(ctx, namespace, name)
 	if errors.Is(err, releases.ErrNotFound) {
 		return &Snapshot{}, nil
@@ -81,7 +63,7 @@ func look(ctx context.Context, c *runner.Connection, namespace, name string, rea
 	}
 	snapshot := &Snapshot{Release: release}
 	options := Inspection(c, release, release.Inventory)
-	reasons.limit(&options)
+	options.Reasons = reasons
 	report, err := live.Tree(ctx, options)
 	if err != nil {
 		return nil, err
@@ -92,7 +74,7 @@ func look(ctx context.Context, c *runner.Connection, namespace, name string, rea
 		if snapshot.Holder, err = c.Records().Holder(ctx, namespace, name); err != nil {
 			return nil, err
 		}
-		snapshot.checkHolder(c.Clock().Now())
+		snapshot.checkHolder(time.Now())
 	}
 	return snapshot, nil
 }
@@ -295,40 +277,23 @@ func (s *Snapshot) nothingLeft() bool {
 // Problems returns the dependents that are not ready although their turn has come: first those whose age is not known,
 // then the oldest.
 func (s *Snapshot) Problems() []*display.Node {
-	var found []*display.Node
-	for _, d := range s.Dependents {
-		if d.State.IsProblem() {
-			found = append(found, d)
-		}
-	}
+	found := slices.DeleteFunc(slices.Clone(s.Dependents), func(d *display.Node) bool { return !d.State.IsProblem() })
 	slices.SortStableFunc(found, func(a, b *display.Node) int { return sinceOf(a).Compare(sinceOf(b)) })
 	return found
 }
 
 // sinceOf returns when the oldest reason began why a dependent is not ready. Without reasons, it is when the dependent
 // was created.
-func sinceOf(node *display.Node) time.Time {
-	oldest := oldestReason(node)
-	if oldest.IsZero() {
-		return node.Created
-	}
-	return oldest
-}
-
-func oldestReason(node *display.Node) time.Time {
+func sinceOf(dependent *display.Node) time.Time {
 	var oldest time.Time
-	consider := func(t time.Time) {
-		if !t.IsZero() && (oldest.IsZero() || t.Before(oldest)) {
-			oldest = t
+	dependent.Walk(func(node *display.Node) {
+		for _, reason := range node.Why {
+			if !reason.Since.IsZero() && (oldest.IsZero() || reason.Since.Before(oldest)) {
+				oldest = reason.Since
+			}
 		}
-	}
-	for _, reason := range node.Why {
-		consider(reason.Since)
-	}
-	for _, child := range node.Children {
-		consider(oldestReason(child))
-	}
-	return oldest
+	})
+	return cmp.Or(oldest, dependent.Created)
 }
 
 // Inspection returns the options with which package live looks at dependents of a release.
@@ -343,14 +308,8 @@ func Unready(ctx context.Context, c *runner.Connection, release *releases.Releas
 	if !errors.As(err, &notReady) {
 		return nil, nil
 	}
-	var items []*reconciler.InventoryItem
-	for _, notice := range notReady.Waits {
-		for _, item := range slices.Concat(release.Inventory, release.HookInventory) {
-			if item.Matches(notice.Object) && len(items) < maxExplained {
-				items = append(items, item)
-			}
-		}
-	}
+	items := runner.Noticed(slices.Concat(release.Inventory, release.HookInventory), notReady.Waits)
+	items = items[:min(len(items), live.MaxExplained)]
 	if len(items) == 0 {
 		return nil, nil
 	}
@@ -366,6 +325,3 @@ func Unready(ctx context.Context, c *runner.Connection, release *releases.Releas
 	}
 	return report, nil
 }
-
-// maxExplained bounds the number of dependents that are reported on.
-const maxExplained = 20
