@@ -24,7 +24,6 @@ type applyOptions struct {
 	changeOptions
 
 	name            string
-	references      []string
 	sources         sourceFlags
 	policies        policyFlags
 	createNamespace bool
@@ -55,15 +54,12 @@ At the end, the notes of charts (NOTES.txt) are written to standard output.`,
   kustomize build . | clm apply web -`,
 		Args: o.checkArgs,
 		RunE: func(command *cobra.Command, args []string) error {
-			o.name, o.references = args[0], args[1:]
+			o.name, o.sources.references = args[0], args[1:]
 			return runApply(command.Context(), e, o)
 		},
 	}
 	flags := command.Flags()
-	addSourceFlags(flags, &o.sources)
-	rememberHooks(flags)
-	addPolicyFlags(flags, &o.policies)
-	addPruneFlag(flags, &o.policies)
+	o.addReleaseFlags(flags)
 	addDescriptionFlag(flags, &o.description)
 	var planned []string
 	flags.VisitAll(func(flag *pflag.Flag) { planned = append(planned, flag.Name) })
@@ -84,6 +80,14 @@ At the end, the notes of charts (NOTES.txt) are written to standard output.`,
 		command.MarkFlagsMutuallyExclusive("plan", name)
 	}
 	return command
+}
+
+// addReleaseFlags adds the flags that say what the release is to be.
+func (o *applyOptions) addReleaseFlags(flags *pflag.FlagSet) {
+	addSourceFlags(flags, &o.sources)
+	flags.Lookup("hooks").Usage = hooksUsage + "; 'none' turns this off (default as in the last apply)"
+	addPolicyFlags(flags, &o.policies)
+	addPruneFlag(flags, &o.policies)
 }
 
 func (o *applyOptions) checkArgs(_ *cobra.Command, args []string) error {
@@ -115,20 +119,25 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 			return p, err
 		})
 	}
-	request := operation.Request{
-		Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
-		Description: o.description, Conflicts: conflictsOf(o.conflicts), Approved: o.approved,
-	}
+	request := o.request()
 	return o.run(ctx, e, func(s *runner.Connection, namespace string, compare bool) (_ *operation.Plan, err error) {
 		request.Namespace = namespace
 		if request.Sources == nil {
-			if request.Sources, err = o.sources.load(ctx, e, o.references); err != nil {
+			if request.Sources, err = o.sources.load(ctx, e); err != nil {
 				return nil, err
 			}
 		}
 		defer e.announce(comparing)()
 		return operation.PlanSources(ctx, s, request, compare)
 	})
+}
+
+// request describes the release to be made, without its namespace and its sources.
+func (o *applyOptions) request() operation.Request {
+	return operation.Request{
+		Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
+		Description: o.description, Conflicts: conflictsOf(o.conflicts), Approved: o.approved,
+	}
 }
 
 // revert returns to the last revision that was ready after a plan has failed, or deletes the release if there is none.

@@ -130,7 +130,7 @@ func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) e
 	if err := o.check(); err != nil {
 		return err
 	}
-	namespace, err := e.kube.namespace()
+	namespace, err := e.namespace()
 	if err != nil {
 		return err
 	}
@@ -296,7 +296,7 @@ type consent struct {
 // consent opens the terminal unless --yes was given. If it cannot ask, the command may continue only if its arguments
 // declare the result, and no user sits at a terminal. The caller must close the consent.
 func (e *environment) consent(given, declared bool) consent {
-	c := consent{errOut: e.err, context: e.kube.context()}
+	c := consent{errOut: e.err, context: e.context()}
 	if given {
 		return c
 	}
@@ -327,11 +327,6 @@ func (c consent) out() io.Writer {
 	return c.errOut
 }
 
-// shown reports whether the user has seen what was printed there.
-func (c consent) shown(out io.Writer, form output) bool {
-	return form.forPeople() && (c.dialog == nil || display.IsTerminal(out))
-}
-
 // get asks for confirmation, by a question that it completes by the context of the kubeconfig. The error is a
 // RefusedError unless the user agrees, or has by --yes.
 func (c consent) get(ctx context.Context, question string) error {
@@ -356,6 +351,19 @@ func (c consent) get(ctx context.Context, question string) error {
 	default:
 		return &releases.RefusedError{Reason: "not confirmed; nothing was changed"}
 	}
+}
+
+// agree asks for confirmation of what a command has printed. What the user has not seen is written again before.
+func (e *environment) agree(ctx context.Context, yes bool, form output, write func(out io.Writer) error, question string) error {
+	c := e.consent(yes, false)
+	defer c.Close()
+	isSeen := form.forPeople() && (c.dialog == nil || display.IsTerminal(e.out))
+	if c.needed() && !isSeen {
+		if err := write(c.out()); err != nil {
+			return err
+		}
+	}
+	return c.get(ctx, question)
 }
 
 func (c consent) Close() {

@@ -34,8 +34,8 @@ type completer func(ctx context.Context, e *environment, args []string) ([]cobra
 // files.
 var argumentCompleters = map[string]completer{
 	"NAME":      completeReleases,
-	"REVISION":  completeRevisions,
-	"OBJECT...": completeDependents,
+	"REVISION":  completeOf(revisionsOf),
+	"OBJECT...": completeOf(dependentsOf),
 }
 
 // flagCompleters complete the values of flags.
@@ -46,7 +46,7 @@ var flagCompleters = map[string]completer{
 	"context":        completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.Contexts) }),
 	"cluster":        completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.Clusters) }),
 	"user":           completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.AuthInfos) }),
-	"revision":       completeRevisions,
+	"revision":       completeOf(revisionsOf),
 	"state":          completeTexts(stateNames()...),
 	"types":          completeTexts(eventTypes...),
 	"from":           completeReleases,
@@ -144,26 +144,16 @@ func completeTexts(texts ...string) completer {
 
 func completeKubeconfig(names func(config clientcmdapi.Config) []string) completer {
 	return func(_ context.Context, e *environment, _ []string) ([]cobra.Completion, error) {
-		config, err := e.kube.flags.ToRawKubeConfigLoader().RawConfig()
+		config, err := e.kube.ToRawKubeConfigLoader().RawConfig()
 		return names(config), err
 	}
 }
 
 func keysOf[T any](entries map[string]T) []string { return slices.Sorted(maps.Keys(entries)) }
 
-// quietly connects to the cluster, and calls the function with the namespace of the command line.
-func quietly(ctx context.Context, e *environment, use func(s *runner.Connection, namespace string) error) error {
-	s, namespace, err := e.connect(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	return use(s, namespace)
-}
-
 func completeReleases(ctx context.Context, e *environment, _ []string) ([]cobra.Completion, error) {
 	var offers []cobra.Completion
-	err := quietly(ctx, e, func(s *runner.Connection, namespace string) error {
+	err := e.with(ctx, false, func(s *runner.Connection, namespace string) error {
 		names, err := s.Records().Names(ctx, namespace)
 		for _, name := range names {
 			offers = append(offers, name.Name)
@@ -175,7 +165,7 @@ func completeReleases(ctx context.Context, e *environment, _ []string) ([]cobra.
 
 func completeNamespaces(ctx context.Context, e *environment, _ []string) ([]cobra.Completion, error) {
 	var offers []cobra.Completion
-	err := quietly(ctx, e, func(s *runner.Connection, _ string) error {
+	err := e.with(ctx, false, func(s *runner.Connection, _ string) error {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
 		err := s.Client().List(ctx, list)
@@ -187,32 +177,30 @@ func completeNamespaces(ctx context.Context, e *environment, _ []string) ([]cobr
 	return offers, err
 }
 
-// releaseOf reads the release that the arguments name; there is none, and no error, as long as they do not.
-func releaseOf(ctx context.Context, e *environment, args []string) (*releases.Release, error) {
-	if len(args) == 0 {
-		return nil, nil
+// completeOf completes what a release has that the arguments name; nothing as long as they do not.
+func completeOf(parts func(release *releases.Release) []cobra.Completion) completer {
+	return func(ctx context.Context, e *environment, args []string) (offers []cobra.Completion, err error) {
+		if len(args) == 0 {
+			return nil, nil
+		}
+		err = e.withRelease(ctx, args[0], func(_ *runner.Connection, release *releases.Release) error {
+			offers = parts(release)
+			return nil
+		})
+		return offers, err
 	}
-	return e.release(ctx, args[0])
 }
 
-// completeRevisions completes numbers of revisions, the latest first.
-func completeRevisions(ctx context.Context, e *environment, args []string) ([]cobra.Completion, error) {
-	release, err := releaseOf(ctx, e, args)
-	if release == nil {
-		return nil, err
-	}
+// revisionsOf are the numbers of revisions, the latest first.
+func revisionsOf(release *releases.Release) []cobra.Completion {
 	var offers []cobra.Completion
 	for _, revision := range slices.Backward(release.Revisions) {
 		offers = append(offers, cobra.CompletionWithDesc(fmt.Sprint(revision.Number), display.Clean(string(revision.State)+", "+revision.Description)))
 	}
-	return offers, nil
+	return offers
 }
 
-func completeDependents(ctx context.Context, e *environment, args []string) ([]cobra.Completion, error) {
-	release, err := releaseOf(ctx, e, args)
-	if release == nil {
-		return nil, err
-	}
+func dependentsOf(release *releases.Release) []cobra.Completion {
 	var offers []cobra.Completion
 	for _, item := range release.Inventory {
 		path := strings.ToLower(item.Kind) + "/"
@@ -222,5 +210,5 @@ func completeDependents(ctx context.Context, e *environment, args []string) ([]c
 		offers = append(offers, cobra.CompletionWithDesc(path+item.Name, display.Text(item)))
 	}
 	slices.Sort(offers)
-	return offers, nil
+	return offers
 }

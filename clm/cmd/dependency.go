@@ -124,11 +124,7 @@ func runListDependencies(e *environment, folder string, printed output) error {
 		return err
 	}
 	if !printed.forPeople() {
-		objects := make([]*unstructured.Unstructured, len(found))
-		for i, dependency := range found {
-			objects[i] = resource("Dependency", "", dependency.Name, map[string]any{"spec": dependencySpec(dependency), "status": dependencyStatus(dependency)})
-		}
-		return printed.printList(e.out, objects)
+		return printList(printed, e.out, found, dependencyResource)
 	}
 	if len(found) == 0 {
 		fmt.Fprintf(e.err, "chart %s has no dependencies\n", display.Clean(name))
@@ -151,18 +147,10 @@ func declaration(d helm.Dependency) string {
 	return "ok"
 }
 
-func dependencySpec(d helm.Dependency) map[string]any {
-	spec := map[string]any{}
-	addTexts(spec, map[string]string{"alias": d.Alias, "version": d.Version, "repository": d.Repository})
-	return spec
-}
-
-func dependencyStatus(d helm.Dependency) map[string]any {
-	versions := []any{}
-	for _, version := range d.Found {
-		versions = append(versions, version)
-	}
-	status := map[string]any{"versions": versions}
-	addTexts(status, map[string]string{"locked": d.Locked, "problem": d.Problem})
-	return status
+// dependencyResource is what programs are told of a dependency.
+func dependencyResource(_ int, d helm.Dependency) *unstructured.Unstructured {
+	spec, status := map[string]any{}, map[string]any{"versions": append([]string{}, d.Found...)}
+	addKnown(spec, map[string]any{"alias": d.Alias, "version": d.Version, "repository": d.Repository})
+	addKnown(status, map[string]any{"locked": d.Locked, "problem": d.Problem})
+	return resource("Dependency", "", d.Name, map[string]any{"spec": spec, "status": status})
 }

@@ -24,7 +24,6 @@ import (
 type driftOptions struct {
 	runner.Limits
 
-	name     string
 	output   output
 	diff     diffFlags
 	heal     bool
@@ -48,9 +47,8 @@ and lines with + are restored. ` + askingHelp,
   clm drift web -o json --exit-code`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			o.name = args[0]
 			return e.repeat(command.Context(), false, func(s *runner.Connection, namespace string) error {
-				return o.attempt(command.Context(), e, s, namespace)
+				return o.attempt(command.Context(), e, s, namespace, args[0])
 			})
 		},
 	}
@@ -64,9 +62,9 @@ and lines with + are restored. ` + askingHelp,
 	return command
 }
 
-func (o *driftOptions) attempt(ctx context.Context, e *environment, s *runner.Connection, namespace string) error {
+func (o *driftOptions) attempt(ctx context.Context, e *environment, s *runner.Connection, namespace, name string) error {
 	done := e.announce(comparing)
-	p, err := operation.PlanCurrent(ctx, s, namespace, o.name, true)
+	p, err := operation.PlanCurrent(ctx, s, namespace, name, true)
 	done()
 	if err != nil {
 		return err
@@ -80,7 +78,8 @@ func (o *driftOptions) attempt(ctx context.Context, e *environment, s *runner.Co
 		if err := p.Unapproved(); err != nil {
 			return err
 		}
-		if err := o.agree(ctx, e, p, drift); err != nil {
+		write := func(out io.Writer) error { return o.write(e, out, p, drift) }
+		if err := e.agree(ctx, o.yes, o.output, write, fmt.Sprintf("Correct the drift of release %s?", p.Release)); err != nil {
 			return err
 		}
 		err := p.Apply(ctx, operation.Options{Limits: o.Limits})
@@ -100,18 +99,6 @@ func (o *driftOptions) attempt(ctx context.Context, e *environment, s *runner.Co
 	return nil
 }
 
-// agree asks for confirmation of the corrections, after showing the drift.
-func (o *driftOptions) agree(ctx context.Context, e *environment, p *operation.Plan, drift []operation.Drift) error {
-	c := e.consent(o.yes, false)
-	defer c.Close()
-	if c.needed() && !c.shown(e.out, o.output) {
-		if err := o.write(e, c.out(), p, drift); err != nil {
-			return err
-		}
-	}
-	return c.get(ctx, fmt.Sprintf("Correct the drift of release %s?", p.Release))
-}
-
 // among reports whether an object is in one of the states.
 func among(drift []operation.Drift, states ...operation.DriftState) bool {
 	return slices.ContainsFunc(drift, func(d operation.Drift) bool { return slices.Contains(states, d.State) })
@@ -119,11 +106,11 @@ func among(drift []operation.Drift, states ...operation.DriftState) bool {
 
 func (o *driftOptions) print(e *environment, p *operation.Plan, drift []operation.Drift) error {
 	if !o.output.forPeople() {
-		objects := make([]*unstructured.Unstructured, len(drift))
-		for i, d := range drift {
-			objects[i] = resource("Drift", p.Release.Namespace, fmt.Sprintf("%s.%d", p.Release.Name, i+1), driftContent(d))
-		}
-		return o.output.printList(e.out, objects)
+		return printList(o.output, e.out, drift, func(i int, d operation.Drift) *unstructured.Unstructured {
+			status := map[string]any{"state": d.State, "object": display.ObjectOf(d.Object)}
+			addKnown(status, map[string]any{"reason": d.Reason, "refusal": d.Refusal, "changed": d.Changed})
+			return resource("Drift", p.Release.Namespace, fmt.Sprintf("%s.%d", p.Release.Name, i+1), map[string]any{"status": status})
+		})
 	}
 	if len(drift) == 0 {
 		fmt.Fprintf(e.out, "release %s has not drifted from revision %d\n", p.Release, p.Revision.Number)
@@ -189,28 +176,4 @@ func changeTexts(changed []reconciler.FieldChange, now time.Time) []string {
 		lines[i] = w.text + ": " + w.paths
 	}
 	return lines
-}
-
-// driftContent returns the JSON form of an object that has drifted.
-func driftContent(d operation.Drift) map[string]any {
-	status := map[string]any{"state": string(d.State), "object": objectContent(d.Object)}
-	addTexts(status, map[string]string{"reason": d.Reason, "refusal": d.Refusal})
-	if fields := fieldContents(d.Changed); fields != nil {
-		status["changed"] = fields
-	}
-	return map[string]any{"status": status}
-}
-
-// fieldContents returns the JSON form of changes of fields; nil if there are none.
-func fieldContents(changed []reconciler.FieldChange) []any {
-	var fields []any
-	for _, field := range changed {
-		entry := map[string]any{"path": field.Path}
-		addTexts(entry, map[string]string{"manager": field.Manager})
-		if field.Time != nil {
-			entry["time"] = timestamp(field.Time.Time)
-		}
-		fields = append(fields, entry)
-	}
-	return fields
 }

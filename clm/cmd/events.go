@@ -20,11 +20,12 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/views"
 )
 
 type eventOptions struct {
-	name string
 	// namespace is that of the release, or of the set.
 	namespace string
 	watch     bool
@@ -44,9 +45,12 @@ func newEventsCommand(e *environment) *cobra.Command {
 cluster keeps events for a limited time, usually an hour.`,
 		Example: "  clm events web --types Warning\n  clm events web --watch",
 		Args:    cobra.ExactArgs(1),
+		PreRunE: o.check,
 		RunE: func(command *cobra.Command, args []string) error {
-			o.name = args[0]
-			return runEvents(command.Context(), e, o)
+			return e.withRelease(command.Context(), args[0], func(s *runner.Connection, release *releases.Release) error {
+				o.namespace = release.Namespace
+				return o.list(command.Context(), e, views.Inspection(s, release, release.Inventory))
+			})
 		},
 	}
 	o.addFlags(command)
@@ -60,7 +64,7 @@ func (o *eventOptions) addFlags(command *cobra.Command) {
 }
 
 // check refuses unknown types.
-func (o eventOptions) check() error {
+func (o *eventOptions) check(*cobra.Command, []string) error {
 	for _, name := range o.types {
 		if !slices.ContainsFunc(eventTypes, func(known string) bool { return strings.EqualFold(known, name) }) {
 			return fmt.Errorf("flag --types: %q is not one of %s", name, strings.Join(eventTypes, ", "))
@@ -69,21 +73,8 @@ func (o eventOptions) check() error {
 	return nil
 }
 
-func runEvents(ctx context.Context, e *environment, o eventOptions) error {
-	if err := o.check(); err != nil {
-		return err
-	}
-	s, release, err := e.openRelease(ctx, o.name)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	o.namespace = release.Namespace
-	return o.list(ctx, e, views.Inspection(s, release, release.Inventory))
-}
-
 // list prints the events about objects, and goes on if they are to be watched.
-func (o eventOptions) list(ctx context.Context, e *environment, options live.Options) error {
+func (o *eventOptions) list(ctx context.Context, e *environment, options live.Options) error {
 	if o.watch {
 		return o.follow(ctx, e, options)
 	}
@@ -96,13 +87,7 @@ func (o eventOptions) list(ctx context.Context, e *environment, options live.Opt
 	}
 	found := slices.DeleteFunc(report.Events, func(event live.Event) bool { return !o.wants(event) })
 	if !o.output.forPeople() {
-		objects := make([]*unstructured.Unstructured, len(found))
-		for i, event := range found {
-			if objects[i], err = eventObject(event); err != nil {
-				return err
-			}
-		}
-		return o.output.printList(e.out, objects)
+		return printList(o.output, e.out, found, func(_ int, event live.Event) *unstructured.Unstructured { return eventObject(event) })
 	}
 	if len(found) == 0 {
 		fmt.Fprintln(e.err, "no events found")
@@ -112,7 +97,7 @@ func (o eventOptions) list(ctx context.Context, e *environment, options live.Opt
 }
 
 // write prints a table of events.
-func (o eventOptions) write(out io.Writer, found []live.Event) error {
+func (o *eventOptions) write(out io.Writer, found []live.Event) error {
 	names := display.NewNames(display.Limit(out)/2, o.namespace)
 	for _, event := range found {
 		names.Include(event.Object)
@@ -125,12 +110,12 @@ func (o eventOptions) write(out io.Writer, found []live.Event) error {
 	return table.Write(out)
 }
 
-func (o eventOptions) wants(event live.Event) bool {
+func (o *eventOptions) wants(event live.Event) bool {
 	return len(o.types) == 0 || slices.ContainsFunc(o.types, func(name string) bool { return strings.EqualFold(name, event.Type) })
 }
 
 // follow prints events as they come.
-func (o eventOptions) follow(ctx context.Context, e *environment, options live.Options) error {
+func (o *eventOptions) follow(ctx context.Context, e *environment, options live.Options) error {
 	style := e.style(e.out)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -148,13 +133,9 @@ func (o eventOptions) follow(ctx context.Context, e *environment, options live.O
 	return interrupted(ctx, err)
 }
 
-func (o eventOptions) printEvent(e *environment, event live.Event, style display.Style) error {
+func (o *eventOptions) printEvent(e *environment, event live.Event, style display.Style) error {
 	if !o.output.forPeople() {
-		object, err := eventObject(event)
-		if err != nil {
-			return err
-		}
-		return o.output.write(e.out, object)
+		return o.output.print(e.out, eventObject(event))
 	}
 	kind := display.Clean(event.Type)
 	if kind == corev1.EventTypeWarning {
@@ -170,12 +151,8 @@ func (o eventOptions) printEvent(e *environment, event live.Event, style display
 	return err
 }
 
-func eventObject(event live.Event) (*unstructured.Unstructured, error) {
-	content, err := plainContent(event)
-	if err != nil {
-		return nil, err
-	}
-	return resource("Event", cmp.Or(event.Object.Namespace, metav1.NamespaceDefault), event.Name, map[string]any{"status": content}), nil
+func eventObject(event live.Event) *unstructured.Unstructured {
+	return resource("Event", cmp.Or(event.Object.Namespace, metav1.NamespaceDefault), event.Name, map[string]any{"status": event})
 }
 
 // interrupted is what a command returns that goes on until it is interrupted, if it was.

@@ -42,8 +42,14 @@ With --state Degraded, clm also reads the dependents of these releases, and list
 be used has no state: it is listed only without --state.`,
 		Example: "  clm ls -A --state Failed",
 		Args:    cobra.NoArgs,
+		PreRunE: o.check,
 		RunE: func(command *cobra.Command, _ []string) error {
-			return runLs(command.Context(), e, o)
+			return e.with(command.Context(), false, func(s *runner.Connection, namespace string) error {
+				if o.all {
+					namespace = ""
+				}
+				return o.list(command.Context(), e, s, namespace)
+			})
 		},
 	}
 	o.output = newOutput(command)
@@ -60,21 +66,22 @@ func stateNames() []string {
 }
 
 // wants reports whether releases in a state are to be listed.
-func (o lsOptions) wants(state releases.State) bool {
+func (o *lsOptions) wants(state releases.State) bool {
 	return len(o.states) == 0 || slices.ContainsFunc(o.states, func(name string) bool { return strings.EqualFold(name, string(state)) })
 }
 
-func runLs(ctx context.Context, e *environment, o lsOptions) error {
+// check refuses unknown states.
+func (o *lsOptions) check(*cobra.Command, []string) error {
 	for _, state := range o.states {
 		if !slices.ContainsFunc(stateNames(), func(name string) bool { return strings.EqualFold(name, state) }) {
 			return fmt.Errorf("flag --state: %q is not one of %s", state, strings.Join(stateNames(), ", "))
 		}
 	}
-	s, namespace, err := e.connectTo(ctx, o.all)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
+	return nil
+}
+
+// list lists the releases in a namespace; in all namespaces if that is empty.
+func (o *lsOptions) list(ctx context.Context, e *environment, s *runner.Connection, namespace string) error {
 	found, err := s.Records().List(ctx, namespace)
 	if err != nil {
 		return err
@@ -87,11 +94,9 @@ func runLs(ctx context.Context, e *environment, o lsOptions) error {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	if !o.output.forPeople() {
-		objects := make([]*unstructured.Unstructured, len(found))
-		for i, release := range found {
-			objects[i] = resource("Release", release.Namespace, release.Name, releaseContent(release))
-		}
-		return o.output.printList(e.out, objects)
+		return printList(o.output, e.out, found, func(_ int, release *releases.Release) *unstructured.Unstructured {
+			return resource("Release", release.Namespace, release.Name, releaseContent(release))
+		})
 	}
 	if len(found) == 0 {
 		fmt.Fprintln(e.err, nothingFound(namespace, o.states))
@@ -102,7 +107,7 @@ func runLs(ctx context.Context, e *environment, o lsOptions) error {
 
 // judge reads the dependents of the releases whose recorded states are not all that is to be known: of those that are
 // being applied, which may have become ready since, and, if they are asked for, of those that may be degraded.
-func (o lsOptions) judge(ctx context.Context, e *environment, s *runner.Connection, found []*releases.Release) error {
+func (o *lsOptions) judge(ctx context.Context, e *environment, s *runner.Connection, found []*releases.Release) error {
 	const atOnce = 4  // releases
 	var mu sync.Mutex // guards noted
 	noted := map[string]bool{}
@@ -235,11 +240,10 @@ func sourceTexts(list []releases.Source) string {
 
 // releaseContent is what programs are told of a release.
 func releaseContent(release *releases.Release) map[string]any {
-	status := map[string]any{"state": string(release.State), "dependents": int64(release.Items())}
-	addTexts(status, map[string]string{"message": release.Message, "problem": release.Problem, "deletionStage": string(release.DeletionStage)})
-	if release.Awaited() {
-		status["awaited"] = true
-	}
+	status := map[string]any{"state": release.State, "dependents": release.Items()}
+	addKnown(status, map[string]any{
+		"message": release.Message, "problem": release.Problem, "deletionStage": release.DeletionStage, "awaited": release.Awaited(),
+	})
 	if !release.Updated.IsZero() {
 		status["updated"] = timestamp(release.Updated)
 	}
@@ -256,18 +260,11 @@ func releaseContent(release *releases.Release) map[string]any {
 // revisionContent is what programs are told of a revision.
 func revisionContent(revision releases.Revision) map[string]any {
 	content := map[string]any{
-		"number": revision.Number, "state": string(revision.State), "created": timestamp(revision.Created),
-		"description": revision.Description, "objects": int64(revision.Objects),
+		"number": revision.Number, "state": revision.State, "created": timestamp(revision.Created),
+		"description": revision.Description, "objects": revision.Objects,
 	}
-	addTexts(content, map[string]string{"canceledBy": revision.CanceledBy, "failure": failureOf(revision), "hooks": strings.Join(revision.Hooks, ",")})
-	var list []any
-	for _, source := range revision.Sources {
-		entry := map[string]any{"reference": source.Reference, "kind": source.Kind}
-		addTexts(entry, map[string]string{"name": source.Name, "version": source.Version, "appVersion": source.AppVersion})
-		list = append(list, entry)
-	}
-	if list != nil {
-		content["sources"] = list
-	}
+	addKnown(content, map[string]any{
+		"canceledBy": revision.CanceledBy, "failure": failureOf(revision), "hooks": strings.Join(revision.Hooks, ","), "sources": revision.Sources,
+	})
 	return content
 }

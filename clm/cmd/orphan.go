@@ -4,7 +4,6 @@
 package cmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -33,7 +32,14 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
 		Example: "  clm orphan web configmap/settings\n  clm orphan web --all",
 		Args:    func(_ *cobra.Command, args []string) error { return checkOrphanArguments(args, all) },
 		RunE: func(command *cobra.Command, args []string) error {
-			return runOrphan(command.Context(), e, o, operation.HandoverRequest{Name: args[0], Objects: args[1:], All: all, Approved: o.approved})
+			return o.run(command.Context(), e, func(s *runner.Connection, namespace string, compare bool) (*operation.Plan, error) {
+				request := operation.HandoverRequest{Namespace: namespace, Name: args[0], Objects: args[1:], All: all, Approved: o.approved}
+				p, err := operation.PlanOrphaning(command.Context(), s, request, compare)
+				if err == nil {
+					fmt.Fprintf(e.err, "Note: if release %s is applied again from sources that still render these objects, it adopts them again.\n", p.Release)
+				}
+				return p, err
+			})
 		},
 	}
 	addChangeFlags(command.Flags(), &o)
@@ -54,15 +60,4 @@ func checkOrphanArguments(args []string, all bool) error {
 	default:
 		return nil
 	}
-}
-
-func runOrphan(ctx context.Context, e *environment, o changeOptions, request operation.HandoverRequest) error {
-	return o.run(ctx, e, func(s *runner.Connection, namespace string, compare bool) (*operation.Plan, error) {
-		request.Namespace = namespace
-		p, err := operation.PlanOrphaning(ctx, s, request, compare)
-		if err == nil {
-			fmt.Fprintf(e.err, "Note: if release %s is applied again from sources that still render these objects, it adopts them again.\n", p.Release)
-		}
-		return p, err
-	})
 }

@@ -23,22 +23,12 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// planOptions are what clm plan and clm diff were given.
+// planOptions are what clm plan and clm diff were given. The description is for the revision that a saved plan makes.
 type planOptions struct {
-	name            string
-	references      []string
-	sources         sourceFlags
-	policies        policyFlags
-	diff            diffFlags
-	createNamespace bool
-	conflicts       choice
-	maxDeletions    maxDeletions
-	approved        string
-	output          choice
-	out             string
-	exitCode        bool
-	// description is for the revision that a saved plan makes.
-	description string
+	applyOptions
+
+	out      string
+	exitCode bool
 }
 
 func newPlanCommand(e *environment) *cobra.Command {
@@ -57,7 +47,7 @@ A plan that is saved with --out can be applied with clm apply --plan: clm then d
 		Example: "  clm plan web ./chart -f values.yaml --out web.plan\n  clm apply web --plan web.plan",
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(command *cobra.Command, args []string) error {
-			o.name, o.references = args[0], args[1:]
+			o.name, o.sources.references = args[0], args[1:]
 			// These say how to show the diff.
 			o.diff.show = o.diff.show || command.Flags().Changed("unified") || command.Flags().Changed("show-secrets")
 			return runPlan(command.Context(), e, o)
@@ -88,7 +78,7 @@ Secrets are masked: only their sizes, and which of them are equal, are shown.
 				// A release named upgrade may have several sources, too; then the first one needs a slash.
 				args = args[1:]
 			}
-			o.name, o.references = args[0], args[1:]
+			o.name, o.sources.references = args[0], args[1:]
 			return runPlan(command.Context(), e, o)
 		},
 	}
@@ -99,10 +89,7 @@ Secrets are masked: only their sizes, and which of them are equal, are shown.
 
 func addPlanFlags(command *cobra.Command, o *planOptions) {
 	flags := command.Flags()
-	addSourceFlags(flags, &o.sources)
-	rememberHooks(flags)
-	addPolicyFlags(flags, &o.policies)
-	addPruneFlag(flags, &o.policies)
+	o.addReleaseFlags(flags)
 	addDiffFlags(flags, &o.diff)
 	addNamespaceFlag(flags, &o.createNamespace)
 	addSourceConflictsFlag(flags, &o.conflicts)
@@ -111,15 +98,13 @@ func addPlanFlags(command *cobra.Command, o *planOptions) {
 }
 
 func runPlan(ctx context.Context, e *environment, o planOptions) error {
-	namespace, err := e.kube.namespace()
+	namespace, err := e.namespace()
 	if err != nil {
 		return err
 	}
-	request := operation.Request{
-		Namespace: namespace, Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
-		Description: o.description, Conflicts: conflictsOf(o.conflicts), Approved: o.approved,
-	}
-	if request.Sources, err = o.sources.load(ctx, e, o.references); err != nil {
+	request := o.request()
+	request.Namespace = namespace
+	if request.Sources, err = o.sources.load(ctx, e); err != nil {
 		return err
 	}
 	s, err := e.open(ctx, false)
@@ -134,7 +119,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 		return err
 	}
 	defer p.Close()
-	if err := o.show(e, p); err != nil {
+	if err := o.print(e, p); err != nil {
 		return err
 	}
 	if err := errors.Join(o.maxDeletions.check(p), p.Refused(), conflicting(p, o.conflicts)); err != nil {
@@ -295,8 +280,8 @@ const (
 	outputMarkdown = "markdown"
 )
 
-// show writes a plan in the wanted form.
-func (o planOptions) show(e *environment, p *operation.Plan) error {
+// print writes a plan in the wanted form.
+func (o planOptions) print(e *environment, p *operation.Plan) error {
 	switch o.output.value {
 	case outputJSON, outputYAML:
 		changes := o.planned(p)

@@ -37,7 +37,7 @@ component-operator-runtime, or an ObjectSet; to apply a release of clm again, us
 }
 
 func runReconcile(e *environment, args []string) error {
-	namespace, err := e.kube.namespace()
+	namespace, err := e.namespace()
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func runReconcile(e *environment, args []string) error {
 	if err != nil {
 		return err
 	}
-	found, err := kubectlresource.NewBuilder(e.kube.flags).Unstructured().NamespaceParam(namespace).DefaultNamespace().
+	found, err := kubectlresource.NewBuilder(e.kube).Unstructured().NamespaceParam(namespace).DefaultNamespace().
 		ResourceTypeOrNameArgs(false, args...).ContinueOnError().Flatten().Do().Infos()
 	problems := []error{err}
 	for _, info := range found {

@@ -117,9 +117,7 @@ installed in the cluster.`,
 	command.Flags().Bool("version", false, "print the version of clm")
 	command.Version = buildInfo().String()
 	command.SetVersionTemplate("{{.Version}}")
-	e.kube = newKube(command.PersistentFlags(), e.err)
-	e.color = choice{value: string(display.ColorAuto), allowed: []string{string(display.ColorAuto), string(display.ColorAlways), string(display.ColorNever)}}
-	command.PersistentFlags().Var(&e.color, "color", "when to color output")
+	e.addFlags(command.PersistentFlags())
 	command.AddGroup(&cobra.Group{ID: groupChange, Title: "Change releases:"}, &cobra.Group{ID: groupLook, Title: "Inspect releases:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, added := range commands {

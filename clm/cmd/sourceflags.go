@@ -17,6 +17,7 @@ import (
 	quantities "k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
 
@@ -39,8 +40,9 @@ const sourcesHelp = `A SOURCE is
 Several sources make up one release, in the given order. Values are for charts and templates; they are merged as Helm does. For registries,
 clm uses the credentials that "helm registry login" or Docker have stored, and for REPO/CHART those of "helm repo add".`
 
-// sourceFlags are what commands are given beside their sources.
+// sourceFlags are the sources that commands are given, and what they are given beside them.
 type sourceFlags struct {
+	references  []string
 	options     sources.Options
 	restrictor  choice
 	policyRules string
@@ -48,6 +50,10 @@ type sourceFlags struct {
 	// postRenderer is a command, followed by its arguments.
 	postRenderer     string
 	postRendererArgs []string
+
+	// kubeVersion and apiVersions are what templates see without a cluster.
+	kubeVersion string
+	apiVersions []string
 }
 
 // The values of flag --load-restrictor are those of kustomize.
@@ -86,13 +92,8 @@ const (
 	hooksUsage = "`tools` whose annotations for hooks and waves are honored: argocd, helm (Helm's are always honored in charts)"
 )
 
-// rememberHooks completes the usage of --hooks for commands that apply sources to a release.
-func rememberHooks(flags *pflag.FlagSet) {
-	flags.Lookup("hooks").Usage = hooksUsage + "; 'none' turns this off (default as in the last apply)"
-}
-
 // load reads the sources and all that belongs to them.
-func (f *sourceFlags) load(ctx context.Context, e *environment, references []string) (*sources.Set, error) {
+func (f *sourceFlags) load(ctx context.Context, e *environment) (*sources.Set, error) {
 	options := f.options
 	options.Stdin = e.in
 	if !slices.Equal(f.hooks, []string{noHooks}) {
@@ -114,7 +115,18 @@ func (f *sourceFlags) load(ctx context.Context, e *environment, references []str
 		}
 	}
 	defer e.announce("reading the sources")()
-	return sources.Load(ctx, references, options)
+	return sources.Load(ctx, f.references, options)
+}
+
+// addOfflineFlags are for commands that render without a cluster.
+func addOfflineFlags(flags *pflag.FlagSet, f *sourceFlags) {
+	flags.StringVar(&f.kubeVersion, "kube-version", sources.DefaultKubernetesVersion, "`version` of Kubernetes that templates see")
+	flags.StringSliceVar(&f.apiVersions, "api-versions", nil, "`versions` that templates see in addition to those of Kubernetes: group/version or group/version/Kind (may be repeated)")
+}
+
+// offline returns what templates see without a cluster.
+func (f *sourceFlags) offline() (*cluster.Discovery, error) {
+	return sources.Offline(f.kubeVersion, f.apiVersions)
 }
 
 // flagValue is the value of a flag that a function checks.

@@ -5,7 +5,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -16,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/duration"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -69,7 +67,11 @@ func runStatus(ctx context.Context, e *environment, o lookOptions) error {
 // look shows a release as the function says, once or until the function Show of the following has seen enough. The
 // views are not shown side by side.
 func (o lookOptions) look(ctx context.Context, e *environment, following views.Following, view func(*views.Snapshot) view) (*views.Snapshot, error) {
-	s, namespace, err := e.connect(ctx, false)
+	namespace, err := e.namespace()
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.open(ctx, false)
 	if err != nil {
 		return nil, err
 	}
@@ -312,65 +314,21 @@ func firstReason(node *display.Node) (*display.Node, string) {
 	return nil, ""
 }
 
-func (v statusView) object() (*unstructured.Unstructured, error) {
+func (v statusView) object() *unstructured.Unstructured {
 	content := releaseContent(v.Release)
 	status, _ := content["status"].(map[string]any)
-	status["state"], status["ready"] = string(v.State()), v.Ready()
-	var waves []any
+	status["state"], status["ready"] = v.State(), v.Ready()
+	var waves []map[string]any
 	for _, wave := range display.Waves(v.Dependents) {
-		entry := map[string]any{"wave": int64(wave.First)}
+		entry := map[string]any{"wave": wave.First}
 		for state, count := range wave.Counts {
-			entry[string(state)] = int64(count)
+			entry[string(state)] = count
 		}
 		waves = append(waves, entry)
 	}
-	problems, err := plainContents(v.Problems())
-	if err != nil {
-		return nil, err
-	}
-	if waves != nil {
-		status["waves"] = waves
-	}
-	if problems != nil {
-		status["unready"] = problems
-	}
+	addKnown(status, map[string]any{"waves": waves, "unready": v.Problems(), "notes": v.Notes})
 	if v.Holder != nil {
 		status["lockedBy"] = v.Holder.Name
 	}
-	return resource("Release", v.Release.Namespace, v.Release.Name, content), withNotes(status, v.Notes)
-}
-
-// withNotes adds notes on what is missing because the user may not read it.
-func withNotes(content map[string]any, notes []display.Note) error {
-	entries, err := plainContents(notes)
-	if entries != nil {
-		content["notes"] = entries
-	}
-	return err
-}
-
-// plainContents returns the JSON forms of values; nil if there are none.
-func plainContents[T any](values []T) ([]any, error) {
-	var contents []any
-	for _, value := range values {
-		content, err := plainContent(value)
-		if err != nil {
-			return nil, err
-		}
-		contents = append(contents, content)
-	}
-	return contents, nil
-}
-
-// plainContent returns the JSON form of a value.
-func plainContent(value any) (map[string]any, error) {
-	encoded, err := json.Marshal(value)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the result: %w", err)
-	}
-	var content map[string]any
-	if err := utiljson.Unmarshal(encoded, &content); err != nil {
-		return nil, fmt.Errorf("encoding the result: %w", err)
-	}
-	return content, nil
+	return resource("Release", v.Release.Namespace, v.Release.Name, content)
 }

@@ -95,7 +95,7 @@ func (o *testOptions) show(e *environment, results []operation.TestResult) error
 	switch {
 	case !o.printed.forPeople():
 		content := map[string]any{"status": map[string]any{"tests": testContents(results)}}
-		return o.printed.print(e.out, "TestRun", o.Namespace, o.Name, content)
+		return o.printed.print(e.out, resource("TestRun", o.Namespace, o.Name, content))
 	case len(results) == 0:
 		fmt.Fprintf(e.err, "release %s/%s has no tests to run\n", o.Namespace, o.Name)
 		return nil
@@ -140,15 +140,12 @@ func showTest(out io.Writer, result operation.TestResult) {
 func testContents(results []operation.TestResult) []any {
 	contents := make([]any, len(results))
 	for i, result := range results {
-		content := map[string]any{"object": objectContent(result.Test), "state": string(result.State)}
-		addTexts(content, map[string]string{"message": result.Message, "log": result.Log})
-		var why []any
+		content := map[string]any{"object": display.ObjectOf(result.Test), "state": result.State}
+		var why []map[string]any
 		for _, reason := range result.Why {
-			why = append(why, map[string]any{"source": string(reason.Source), "text": reason.Text})
+			why = append(why, map[string]any{"source": reason.Source, "text": reason.Text})
 		}
-		if len(why) > 0 {
-			content["why"] = why
-		}
+		addKnown(content, map[string]any{"message": result.Message, "log": result.Log, "why": why})
 		contents[i] = content
 	}
 	return contents

@@ -69,8 +69,8 @@ const outputName = "name"
 // do not belong to the release, are left out.
 type namesView struct{ treeView }
 
-func (v namesView) object() (*unstructured.Unstructured, error) {
-	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "List", "items": appendNames([]any{}, v.Dependents)}}, nil
+func (v namesView) object() *unstructured.Unstructured {
+	return listOf(appendNames([]any{}, v.Dependents))
 }
 
 // appendNames appends the identities of objects and of what they own.
@@ -120,12 +120,8 @@ func appendFacts(facts []fact, node *display.Node) []fact {
 	return facts
 }
 
-func (v treeView) object() (*unstructured.Unstructured, error) {
-	dependents, err := plainContents(v.Dependents)
-	if err != nil {
-		return nil, err
-	}
-	status := map[string]any{"dependents": append([]any{}, dependents...)}
-	object := resource("Tree", v.Release.Namespace, v.Release.Name, map[string]any{"status": status})
-	return object, withNotes(status, v.Notes)
+func (v treeView) object() *unstructured.Unstructured {
+	status := map[string]any{"dependents": append([]*display.Node{}, v.Dependents...)}
+	addKnown(status, map[string]any{"notes": v.Notes})
+	return resource("Tree", v.Release.Namespace, v.Release.Name, map[string]any{"status": status})
 }

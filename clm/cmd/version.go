@@ -25,9 +25,9 @@ func newVersionCommand(e *environment) *cobra.Command {
 				fmt.Fprint(e.out, b)
 				return nil
 			}
-			return printed.print(e.out, "Version", "", "clm", map[string]any{
+			return printed.print(e.out, resource("Version", "", "clm", map[string]any{
 				"version": b.version, "commit": b.commit, "kubernetes": b.kubernetes, "helm": b.helm, "goVersion": runtime.Version(), "platform": platform,
-			})
+			}))
 		},
 	}
 	printed = newOutput(command)
