@@ -47,7 +47,7 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
 		Args: func(_ *cobra.Command, args []string) error { return o.checkArguments(args) },
 		RunE: func(command *cobra.Command, args []string) error {
 			if o.fromHelm {
-				return runAdoptFromHelm(command.Context(), e, o, args[0])
+				return o.runFromHelm(command.Context(), e, args[0])
 			}
 			return o.run(command.Context(), e, func(s *runner.Connection, namespace string, _ bool) (*operation.Plan, error) {
 				request := operation.HandoverRequest{Namespace: namespace, Name: args[0], Objects: args[1:], Approved: o.approved}
@@ -88,8 +88,8 @@ func (o *adoptOptions) checkArguments(args []string) error {
 	}
 }
 
-// runAdoptFromHelm makes a release of Helm one of clm.
-func runAdoptFromHelm(ctx context.Context, e *environment, o adoptOptions, name string) error {
+// runFromHelm makes a release of Helm one of clm.
+func (o *adoptOptions) runFromHelm(ctx context.Context, e *environment, name string) error {
 	if err := o.check(); err != nil {
 		return err
 	}

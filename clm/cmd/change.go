@@ -40,7 +40,7 @@ type changeOptions struct {
 	// undeclared means that the command line does not declare the resulting release, so the user must confirm the plan.
 	undeclared   bool
 	conflicts    choice
-	maxDeletions maxDeletions
+	maxDeletions reconciler.MaxDeletions // empty allows to delete all but one
 	approved     string // identifies held deletions
 	output       choice
 	// showNotes shows the notes of charts when everything else is done.
@@ -91,8 +91,14 @@ func conflictsOf(conflicts choice) operation.Conflicts {
 	return operation.Conflicts(conflicts.value)
 }
 
-func addDeletionFlags(flags *pflag.FlagSet, limit *maxDeletions, approved *string) {
-	flags.Var(limit, "max-deletions", "refuse to delete more objects than this: a number, or a percentage of the dependents (default all but one)")
+func addDeletionFlags(flags *pflag.FlagSet, limit *reconciler.MaxDeletions, approved *string) {
+	flags.Var(flagValue[reconciler.MaxDeletions]{"N|N%", limit, func(text string) (reconciler.MaxDeletions, error) {
+		limit := reconciler.MaxDeletions(text)
+		if err := limit.Validate(); err != nil || limit == "" || limit == reconciler.MaxDeletionsAllButOne {
+			return "", fmt.Errorf("%q is neither a non-negative number nor a percentage from 0%% to 100%%", text)
+		}
+		return limit, nil
+	}}, "max-deletions", "refuse to delete more objects than this: a number, or a percentage of the dependents (default all but one)")
 	flags.StringVar(approved, "approve-deletions", "",
 		"approve the deletion of the redundant objects with prune policy confirm that a refused plan listed; `DIGEST` is the one it printed")
 }
@@ -108,7 +114,7 @@ func addCourseFlags(flags *pflag.FlagSet, o *changeOptions) {
 	o.HistoryMax = defaultHistory
 	flags.Var(number(&o.HistoryMax, 0), "history-max", "number of revisions to keep; 0 keeps all")
 	o.HistoryMaxBytes = defaultHistoryBytes
-	flags.Var(byteCount(&o.HistoryMaxBytes), "history-max-bytes",
+	flags.Var((*byteCount)(&o.HistoryMaxBytes), "history-max-bytes",
 		"number of bytes that values and manifests of all kept revisions may take in the cluster, compressed; the oldest revisions go first; 0 sets no limit")
 	flags.VarP(&o.output, "output", "o", "write events to standard output while the operation runs, one per line")
 }
@@ -202,18 +208,14 @@ func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *runner.
 	if !o.events() {
 		e.explain(ctx, s, p.Release, err)
 	}
-	if err != nil && o.failed != nil && releases.IsFailure(err) {
+	switch {
+	case err != nil && o.failed != nil && releases.IsFailure(err):
 		return o.failed(ctx, p, err)
-	}
-	return o.conclude(e, p, err)
-}
-
-// conclude shows the notes of charts after a success, if they are wanted.
-func (o *changeOptions) conclude(e *environment, p *operation.Plan, err error) error {
-	if err != nil || !o.showNotes || o.events() || p.Content.Notes == "" {
+	case err == nil && o.showNotes && !o.events() && p.Content.Notes != "":
+		return printNotes(e.out, p.Content.Notes)
+	default:
 		return shown(err)
 	}
-	return printNotes(e.out, p.Content.Notes)
 }
 
 // show shows a plan that is not carried out.
@@ -221,7 +223,7 @@ func (o *changeOptions) show(e *environment, p *operation.Plan) error {
 	if !o.compares() {
 		noteUnverified(p)
 	}
-	err := errors.Join(showPlan(e, e.out, p, o.diff), o.maxDeletions.check(p), p.Refused(), conflicting(p, o.conflicts))
+	err := errors.Join(showPlan(e, e.out, p, o.diff), o.limitDeletions(p), o.refusal(p))
 	if o.dryRun.asksServer() {
 		err = errors.Join(err, refusedByServer(p))
 	}
@@ -230,7 +232,7 @@ func (o *changeOptions) show(e *environment, p *operation.Plan) error {
 
 // settle decides whether the plan may be carried out.
 func (o *changeOptions) settle(ctx context.Context, e *environment, p *operation.Plan, c consent) error {
-	if err := o.maxDeletions.check(p); err != nil {
+	if err := o.limitDeletions(p); err != nil {
 		return err
 	}
 	if c.needed() || o.diff.show {
@@ -238,7 +240,7 @@ func (o *changeOptions) settle(ctx context.Context, e *environment, p *operation
 			return err
 		}
 	}
-	if err := errors.Join(p.Refused(), conflicting(p, o.conflicts)); err != nil {
+	if err := o.refusal(p); err != nil {
 		return err
 	}
 	if len(p.Pending()) == 0 {
@@ -251,12 +253,13 @@ func (o *changeOptions) settle(ctx context.Context, e *environment, p *operation
 	return c.get(ctx, text+"?")
 }
 
-// conflicting returns a RefusedError if the plan takes fields from others, and that is to be refused.
-func conflicting(p *operation.Plan, conflicts choice) error {
-	if conflicts.value != conflictsRefuse {
-		return nil
+// refusal returns a RefusedError if the plan cannot be carried out, or if it takes fields from others, and that is to be
+// refused.
+func (o *changeOptions) refusal(p *operation.Plan) error {
+	if o.conflicts.value != conflictsRefuse {
+		return p.Refused()
 	}
-	return p.Conflicting()
+	return errors.Join(p.Refused(), p.Conflicting())
 }
 
 // refusedByServer returns a RefusedError if the API server would refuse objects of the plan.
@@ -331,7 +334,7 @@ func (c consent) out() io.Writer {
 // RefusedError unless the user agrees, or has by --yes.
 func (c consent) get(ctx context.Context, question string) error {
 	if c.silence != nil {
-		return &releases.RefusedError{Reason: "not confirmed: " + c.silence.Error() + "; nothing was changed; to continue without confirmation: --yes"}
+		return releases.Refused("not confirmed: %v; nothing was changed; to continue without confirmation: --yes", c.silence)
 	}
 	if c.dialog == nil {
 		return nil
@@ -349,7 +352,7 @@ func (c consent) get(ctx context.Context, question string) error {
 	case "y", "yes":
 		return nil
 	default:
-		return &releases.RefusedError{Reason: "not confirmed; nothing was changed"}
+		return releases.Refused("not confirmed; nothing was changed")
 	}
 }
 
@@ -478,49 +481,30 @@ func (c *choice) String() string { return c.value }
 func (c *choice) Type() string { return strings.Join(c.allowed, "|") }
 
 func (c *choice) Set(value string) error {
-	for _, allowed := range c.allowed {
-		if value == allowed {
-			c.value = value
-			return nil
-		}
+	if !slices.Contains(c.allowed, value) {
+		return fmt.Errorf("%q is not one of %s", value, strings.Join(c.allowed, ", "))
 	}
-	return fmt.Errorf("%q is not one of %s", value, strings.Join(c.allowed, ", "))
+	c.value = value
+	return nil
 }
 
 // noWait is the value of the flag --no-wait.
 func noWait(wait *operation.Wait) pflag.Value {
-	return flagValue{kind: "bool", text: func() string { return string(*wait) }, set: func(text string) error {
+	return flagValue[operation.Wait]{"bool", wait, func(text string) (operation.Wait, error) {
 		switch value := operation.Wait(text); {
 		case value == operation.WaitWritten || value == operation.WaitWave || value == operation.WaitNothing:
-			*wait = value
+			return value, nil
 		case text == "false":
-			*wait = operation.WaitReady
+			return operation.WaitReady, nil
 		default:
-			return fmt.Errorf("%q is not one of true, false, wave, all", text)
+			return "", fmt.Errorf("%q is not one of true, false, wave, all", text)
 		}
-		return nil
 	}}
 }
 
-// maxDeletions bounds how many objects an operation may delete. The zero value allows to delete all but one.
-type maxDeletions struct{ limit reconciler.MaxDeletions }
-
-func (m *maxDeletions) String() string { return string(m.limit) }
-
-func (m *maxDeletions) Type() string { return "N|N%" }
-
-func (m *maxDeletions) Set(value string) error {
-	limit := reconciler.MaxDeletions(value)
-	if err := limit.Validate(); err != nil || limit == "" || limit == reconciler.MaxDeletionsAllButOne {
-		return fmt.Errorf("%q is neither a non-negative number nor a percentage from 0%% to 100%%", value)
-	}
-	m.limit = limit
-	return nil
-}
-
-// check refuses a plan that deletes more than is allowed. Nothing is applied then: the engine would apply the rest, and
-// hold the deletions back.
-func (m *maxDeletions) check(p *operation.Plan) error {
+// limitDeletions refuses a plan that deletes more than is allowed. Nothing is applied then: the engine would apply the
+// rest, and hold the deletions back.
+func (o *changeOptions) limitDeletions(p *operation.Plan) error {
 	deletions, dependents := 0, 0
 	deleted := map[types.ObjectID]bool{}
 	for _, change := range p.Changes {
@@ -535,17 +519,16 @@ func (m *maxDeletions) check(p *operation.Plan) error {
 			dependents++
 		}
 	}
-	allowed, err := cmp.Or(m.limit, reconciler.MaxDeletionsAllButOne).Of(dependents)
+	allowed, err := cmp.Or(o.maxDeletions, reconciler.MaxDeletionsAllButOne).Of(dependents)
 	switch {
 	case err != nil:
 		return err
 	case deletions <= allowed:
 		return nil
-	case m.limit == "":
-		return &releases.RefusedError{Reason: fmt.Sprintf(
-			"all dependents of release %s (%d) would be deleted; if that is what you want: --max-deletions 100%%", p.Release, dependents)}
+	case o.maxDeletions == "":
+		return releases.Refused("all dependents of release %s (%d) would be deleted; if that is what you want: --max-deletions 100%%", p.Release, dependents)
 	default:
-		return &releases.RefusedError{Reason: fmt.Sprintf(
-			"%d of %d dependents of release %s would be deleted, but --max-deletions %s allows only %d", deletions, dependents, p.Release, m, allowed)}
+		return releases.Refused("%d of %d dependents of release %s would be deleted, but --max-deletions %s allows only %d",
+			deletions, dependents, p.Release, o.maxDeletions, allowed)
 	}
 }

@@ -92,7 +92,7 @@ func (o *driftOptions) attempt(ctx context.Context, e *environment, s *runner.Co
 	}
 	switch {
 	case o.heal && among(drift, operation.DriftRefused):
-		return &releases.RefusedError{Reason: fmt.Sprintf("the drift of release %s cannot be corrected: all corrections are refused, as shown above", p.Release)}
+		return releases.Refused("the drift of release %s cannot be corrected: all corrections are refused, as shown above", p.Release)
 	case o.exitCode && len(drift) > 0:
 		return &exitError{code: exitChanges}
 	}

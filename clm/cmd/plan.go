@@ -122,7 +122,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 	if err := o.print(e, p); err != nil {
 		return err
 	}
-	if err := errors.Join(o.maxDeletions.check(p), p.Refused(), conflicting(p, o.conflicts)); err != nil {
+	if err := errors.Join(o.limitDeletions(p), o.refusal(p)); err != nil {
 		return err
 	}
 	if o.out != "" {

@@ -282,7 +282,13 @@ func runSandboxSupervise(ctx context.Context, options sandbox.Options) error {
 		return errors.New("only clm itself runs this command")
 	}
 	closeOnExec(pipe)
-	cluster, release, err := startRegistered(ctx, options)
+	registration, err := sandbox.Register(options.KubeconfigPath)
+	var cluster *sandbox.Sandbox
+	if err == nil {
+		// Others can end the sandbox until nothing is left of it.
+		defer registration.Release()
+		cluster, err = sandbox.Start(ctx, options)
+	}
 	result := resultReady
 	switch {
 	case errors.Is(err, sandbox.ErrRegistered):
@@ -296,7 +302,6 @@ func runSandboxSupervise(ctx context.Context, options sandbox.Options) error {
 	if err != nil {
 		return err
 	}
-	defer release()
 	select {
 	case <-ctx.Done():
 	case <-cluster.Failed():
@@ -304,27 +309,9 @@ func runSandboxSupervise(ctx context.Context, options sandbox.Options) error {
 	return errors.Join(cluster.Failure(), cluster.Stop(context.WithoutCancel(ctx)))
 }
 
-// startRegistered starts a sandbox that others can end. The function that ends the registration is to be called last.
-func startRegistered(ctx context.Context, options sandbox.Options) (cluster *sandbox.Sandbox, release func(), err error) {
-	registration, err := sandbox.Register(options.KubeconfigPath)
-	if err != nil {
-		return nil, nil, err
-	}
-	if cluster, err = sandbox.Start(ctx, options); err != nil {
-		registration.Release()
-		return nil, nil, err
-	}
-	return cluster, registration.Release, nil
-}
-
-// downOptions say which sandboxes to end.
-type downOptions struct {
-	kubeconfig string
-	all        bool
-}
-
 func newSandboxDownCommand(s streams) *cobra.Command {
-	var options downOptions
+	var kubeconfig string
+	var all bool
 	command := &cobra.Command{
 		Use:   "down",
 		Short: "Stop a sandbox that was started in the background",
@@ -332,22 +319,22 @@ func newSandboxDownCommand(s streams) *cobra.Command {
 Prints the path of the kubeconfig of each sandbox that was stopped. It is not an error if there is none.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			return runSandboxDown(command.Context(), s, options)
+			return runSandboxDown(command.Context(), s, kubeconfig, all)
 		},
 	}
-	addKubeconfigFlag(command, &options.kubeconfig)
-	command.Flags().BoolVar(&options.all, "all", false, "stop all sandboxes that run in the background")
+	addKubeconfigFlag(command, &kubeconfig)
+	command.Flags().BoolVar(&all, "all", false, "stop all sandboxes that run in the background")
 	command.MarkFlagsMutuallyExclusive("kubeconfig", "all")
 	return command
 }
 
-func runSandboxDown(ctx context.Context, s streams, options downOptions) error {
-	path, err := kubeconfigPath(options.kubeconfig)
+func runSandboxDown(ctx context.Context, s streams, kubeconfig string, all bool) error {
+	path, err := kubeconfigPath(kubeconfig)
 	if err != nil {
 		return err
 	}
 	paths := []string{path}
-	if options.all {
+	if all {
 		if paths, err = sandbox.Registered(); err != nil {
 			return err
 		}

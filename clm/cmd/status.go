@@ -23,7 +23,6 @@ import (
 
 // lookOptions are what commands were given that show how a release stands.
 type lookOptions struct {
-	name   string
 	watch  bool
 	output output
 }
@@ -42,18 +41,16 @@ The exit code is 0 if the release was applied successfully and all dependents ar
 With --watch, clm shows the status again whenever something changes, until the release is ready or has failed.`,
 		Example: "  clm status web\n  clm status web --watch",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(command *cobra.Command, args []string) error {
-			o.name = args[0]
-			return runStatus(command.Context(), e, o)
-		},
+		RunE:    func(command *cobra.Command, args []string) error { return runStatus(command.Context(), e, o, args[0]) },
 	}
 	o.output = newOutput(command)
 	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "watch until the release is ready or has failed")
 	return command
 }
 
-func runStatus(ctx context.Context, e *environment, o lookOptions) error {
+func runStatus(ctx context.Context, e *environment, o lookOptions, name string) error {
 	last, err := o.look(ctx, e, views.Following{
+		Name: name,
 		Show: func(snapshot *views.Snapshot) bool {
 			return snapshot.Ready() || snapshot.Release.State == releases.StateFailed
 		},
@@ -79,7 +76,7 @@ func (o lookOptions) look(ctx context.Context, e *environment, following views.F
 	v := newViewer(e, o.output, o.watch)
 	var last *views.Snapshot
 	enough, gone := following.Show, false
-	following.Namespace, following.Name, following.Trouble = namespace, o.name, v.trouble
+	following.Namespace, following.Trouble = namespace, v.trouble
 	following.Show = func(snapshot *views.Snapshot) bool {
 		if gone = snapshot.Release == nil; gone {
 			return true
@@ -95,7 +92,7 @@ func (o lookOptions) look(ctx context.Context, e *environment, following views.F
 	switch {
 	case last == nil && gone:
 		// By now there may be one, but it was not seen.
-		return nil, s.Absent(ctx, namespace, o.name)
+		return nil, s.Absent(ctx, namespace, following.Name)
 	case last != nil && ctx.Err() != nil:
 		return nil, &exitError{code: exitInterrupted}
 	case err == nil && gone:

@@ -33,10 +33,7 @@ With -o name, print the objects that exist and belong to the release, one per li
 With --watch, clm shows the tree again whenever something changes, until interrupted. The exit code is 3 if the release is deleted while clm is watching.`,
 		Example: "  clm tree web --why\n  clm tree web -o name",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(command *cobra.Command, args []string) error {
-			o.name = args[0]
-			return runTree(command.Context(), e, o)
-		},
+		RunE:    func(command *cobra.Command, args []string) error { return runTree(command.Context(), e, o, args[0]) },
 	}
 	o.output = newOutput(command)
 	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "watch until interrupted")
@@ -44,12 +41,13 @@ With --watch, clm shows the tree again whenever something changes, until interru
 	return command
 }
 
-func runTree(ctx context.Context, e *environment, o treeOptions) error {
+func runTree(ctx context.Context, e *environment, o treeOptions, name string) error {
 	reasons := views.NoReasons
 	if o.why {
 		reasons = views.AllReasons
 	}
 	_, err := o.look(ctx, e, views.Following{
+		Name:    name,
 		Reasons: reasons,
 		Show:    func(*views.Snapshot) bool { return false },
 	}, func(snapshot *views.Snapshot) view {
