@@ -94,7 +94,7 @@ func (o *adoptOptions) runFromHelm(ctx context.Context, e *environment, name str
 		return err
 	}
 	return e.repeat(ctx, o.events(), func(s *runner.Connection, namespace string) error {
-		return o.adopt(ctx, e, s, operation.HelmAdoptionRequest{Namespace: namespace, Name: name, Policies: defaultPolicies()})
+		return o.adopt(ctx, e, s, namespace, name)
 	})
 }
 
@@ -106,8 +106,8 @@ func defaultPolicies() reconciler.Policies {
 	return operation.Lasting(flags.policies())
 }
 
-func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *runner.Connection, request operation.HelmAdoptionRequest) error {
-	a, err := operation.PlanHelmAdoption(ctx, s, request)
+func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *runner.Connection, namespace, name string) error {
+	a, err := operation.PlanHelmAdoption(ctx, s, namespace, name, defaultPolicies())
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *runner.Conn
 		return o.retireAlone(ctx, e, s, a.Helm)
 	}
 	deployed := a.Helm.Deployed
-	fmt.Fprintf(e.err, "Revision %d of Helm release %s is deployed, from %s-%s.\n", deployed.Number, a.Helm, display.Clean(deployed.Chart), display.Clean(deployed.Version))
+	fmt.Fprintf(e.err, "Revision %d of Helm release %s is deployed, from %s.\n", deployed.Number, a.Helm, display.Clean(sourceTexts(deployed.Sources)))
 	e.warnOfHelm(a)
 	if o.deleteRecord {
 		fmt.Fprintln(e.err, recordText(a.Helm)+" is deleted at the end.")

@@ -41,7 +41,7 @@ type changeOptions struct {
 	undeclared   bool
 	conflicts    choice
 	maxDeletions reconciler.MaxDeletions // empty allows to delete all but one
-	approved     string // identifies held deletions
+	approved     string                  // identifies held deletions
 	output       choice
 	// showNotes shows the notes of charts when everything else is done.
 	showNotes bool

@@ -46,11 +46,9 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
 				return err
 			}
 			return e.repeat(command.Context(), o.events(), func(s *runner.Connection, namespace string) error {
-				return o.attempt(command.Context(), e, s, operation.MoveRequest{
-					From:    types.NamespacedName{Namespace: cmp.Or(o.fromNamespace, namespace), Name: o.from},
-					To:      types.NamespacedName{Namespace: cmp.Or(o.toNamespace, namespace), Name: o.to},
-					Objects: args,
-				})
+				from := types.NamespacedName{Namespace: cmp.Or(o.fromNamespace, namespace), Name: o.from}
+				to := types.NamespacedName{Namespace: cmp.Or(o.toNamespace, namespace), Name: o.to}
+				return o.attempt(command.Context(), e, s, from, to, args)
 			})
 		},
 	}
@@ -72,11 +70,11 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
 	return command
 }
 
-func (o *moveOptions) attempt(ctx context.Context, e *environment, s *runner.Connection, request operation.MoveRequest) error {
+func (o *moveOptions) attempt(ctx context.Context, e *environment, s *runner.Connection, from, to types.NamespacedName, objects []string) error {
 	c := e.consent(o.yes || o.dryRun.isSet(), false)
 	defer c.Close()
 	// Only the server knows the owner of an object that one of them does not have.
-	t, err := operation.PlanMove(ctx, s, request, c.needed() || o.diff.show || o.dryRun.isSet())
+	t, err := operation.PlanMove(ctx, s, from, to, objects, c.needed() || o.diff.show || o.dryRun.isSet())
 	if err != nil {
 		return err
 	}

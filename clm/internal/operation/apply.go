@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -62,24 +63,12 @@ const (
 
 // enough returns the function that decides whether to stop before all objects are ready; nil if there is no such case.
 func (o Options) enough() func(reconciler.Result) bool {
-	if o.Enough != nil {
+	if o.Enough != nil || o.Wait == WaitReady {
 		return o.Enough
 	}
-	return o.Wait.enough()
-}
-
-// enough returns the function that decides whether to stop before all objects are ready; nil if there is no such case.
-func (w Wait) enough() func(reconciler.Result) bool {
-	switch w {
-	case WaitReady:
-		return nil
-	case WaitWave:
-		return func(result reconciler.Result) bool {
-			return written(result.Inventory, w.last()) || len(result.Waits) > 0
-		}
-	case WaitWritten, WaitNothing:
+	return func(result reconciler.Result) bool {
+		return written(result.Inventory, o.Wait.last()) || o.Wait == WaitWave && len(result.Waits) > 0
 	}
-	return func(result reconciler.Result) bool { return written(result.Inventory, w.last()) }
 }
 
 // last is the highest apply order of the objects that the operation writes. Post-apply hooks need everything else to be
@@ -338,7 +327,7 @@ var errOnlyChecked = errors.New("nothing must be changed yet")
 // checkExact returns an error if the plan is outdated, before anything is recorded.
 func (a *application) checkExact(ctx context.Context) error {
 	request := a.plan.request(unsaved{})
-	request.Expected = a.plan.exact
+	request.Expected = a.plan.Exact
 	request.Fence = func() error { return errOnlyChecked }
 	if _, err := a.plan.target.Engine().Apply(ctx, request); err != nil && !errors.Is(err, errOnlyChecked) {
 		return err
@@ -355,7 +344,7 @@ func (a *application) enter(ctx context.Context) error {
 		// failed is not recorded as ready yet.
 		return nil
 	}
-	if inventory := a.plan.exact.Inventory; inventory != nil {
+	if inventory := a.plan.Exact.Inventory; inventory != nil {
 		a.plan.Release.Inventory = inventory
 	}
 	var err error
@@ -397,7 +386,7 @@ func (a *application) request(fence func() error) reconciler.ApplyRequest {
 	request.Fence = fence
 	request.CarryOn = a.options.Wait == WaitNothing
 	if a.options.Exact {
-		request.Expected = a.plan.exact
+		request.Expected = a.plan.Exact
 	}
 	return request
 }
@@ -412,15 +401,8 @@ func (a *application) call(ctx context.Context, request *reconciler.ApplyRequest
 		request.Expected = nil
 	}
 	// From now on, the inventory says what runs again.
-	request.RerunFailed = request.RerunFailed && err != nil && !isScheduled(result.Inventory)
+	request.RerunFailed = request.RerunFailed && err != nil && written(result.Inventory, math.MaxInt)
 	return result, err
-}
-
-// isScheduled reports whether any object is to be applied.
-func isScheduled(inventory []*reconciler.InventoryItem) bool {
-	return slices.ContainsFunc(inventory, func(item *reconciler.InventoryItem) bool {
-		return item.Phase == reconciler.PhaseScheduledForApplication
-	})
 }
 
 // written reports whether all objects up to an apply order are applied.

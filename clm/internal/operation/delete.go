@@ -68,17 +68,13 @@ func (d *Deletion) delete(ctx context.Context, limits runner.Limits, b *runner.B
 		return errors.Join(err, o.Record(ctx, func(release *releases.Release) { release.Message = err.Error() }))
 	}
 	err = d.connection.Records().Remove(ctx, d.Release)
-	if errors.Is(err, releases.ErrOutdated) && d.recordGone(ctx) {
-		// It was deleted with its namespace.
-		return nil
+	if errors.Is(err, releases.ErrOutdated) {
+		if _, gone := d.connection.Records().Get(ctx, d.Release.Namespace, d.Release.Name); errors.Is(gone, releases.ErrNotFound) {
+			// It was deleted with its namespace.
+			return nil
+		}
 	}
 	return err
-}
-
-// recordGone reports whether it is certain that the release is not recorded any more.
-func (d *Deletion) recordGone(ctx context.Context) bool {
-	_, err := d.connection.Records().Get(ctx, d.Release.Namespace, d.Release.Name)
-	return errors.Is(err, releases.ErrNotFound)
 }
 
 // removal is a deletion that is being carried out by an operation on its release.
@@ -271,9 +267,7 @@ func (d *Deletion) findHeld(ctx context.Context, request DeletionRequest) error 
 // request is the request to delete the dependents after all questions are settled, without what is needed to carry it
 // out.
 func (d *Deletion) request() reconciler.DeleteRequest {
-	return reconciler.DeleteRequest{Unasked: true, Owner: reconciler.Owner{
-		ID: d.target.Owner(), Namespace: d.Release.Namespace, Home: []string{d.Release.Namespace}, Inventory: d.Release.Inventory,
-	}}
+	return reconciler.DeleteRequest{Unasked: true, Owner: ownerOf(d.target, d.Release)}
 }
 
 // Blocked returns an error if the deletion is forbidden, or has to be approved.
@@ -330,12 +324,12 @@ func ClearTests(ctx context.Context, c *runner.Connection, o *runner.Operation, 
 		return err
 	}
 	defer target.Close()
-	return removeTests(ctx, &testStore{connection: c, operation: o, release: release}, target, timeout, nil)
+	return removeTests(ctx, &testStore{connection: c, operation: o}, target, timeout, nil)
 }
 
 // removeTests removes the objects of test runs, apart from those that stay; nil removes all.
 func removeTests(ctx context.Context, s *testStore, target *runner.Target, timeout time.Duration, stays func(item *reconciler.InventoryItem) bool) error {
-	release, board := s.release, s.operation.Board()
+	release, board := s.operation.Release(), s.operation.Board()
 	var gone []*reconciler.InventoryItem
 	for _, item := range release.TestInventory {
 		if stays != nil && stays(item) {
@@ -368,14 +362,16 @@ func removeTests(ctx context.Context, s *testStore, target *runner.Target, timeo
 
 // owner is the release as the owner of its tests.
 func (s *testStore) owner(ctx context.Context, target *runner.Target) reconciler.Owner {
-	return reconciler.Owner{ID: target.Owner(), Namespace: s.release.Namespace, Home: []string{s.release.Namespace}, Store: s, Fence: s.operation.Fence(ctx)}
+	release := s.operation.Release()
+	owner := ownerOf(target, release)
+	owner.Inventory, owner.Store, owner.Fence = release.TestInventory, s, s.operation.Fence(ctx)
+	return owner
 }
 
 // testStore records the inventory of tests.
 type testStore struct {
 	connection *runner.Connection
 	operation  *runner.Operation
-	release    *releases.Release
 	// kept are items that stay in the inventory, in addition to those of Save.
 	kept []*reconciler.InventoryItem
 }
@@ -385,6 +381,7 @@ func (s *testStore) Save(ctx context.Context, inventory []*reconciler.InventoryI
 	if err := s.operation.CheckLock(ctx); err != nil {
 		return err
 	}
-	s.release.TestInventory = slices.Concat(s.kept, inventory)
-	return s.connection.Records().Save(ctx, s.release)
+	release := s.operation.Release()
+	release.TestInventory = slices.Concat(s.kept, inventory)
+	return s.connection.Records().Save(ctx, release)
 }

@@ -81,7 +81,7 @@ func (r *removal) hooksError(at deletionhooks.Time, cause error) error {
 func (r *removal) hookRunner(ctx context.Context, at deletionhooks.Time) *deletionhooks.Runner {
 	hooks := &deletionhooks.Runner{
 		Engine: r.target.Engine(),
-		Owner:  reconciler.Owner{ID: r.target.Owner(), Namespace: r.Release.Namespace, Home: []string{r.Release.Namespace}, Fence: r.operation.Fence(ctx)},
+		Owner:  ownerOf(r.target, r.Release),
 		Save: func(ctx context.Context, state deletionhooks.State) error {
 			if err := r.operation.CheckLock(ctx); err != nil {
 				return err
@@ -101,6 +101,7 @@ func (r *removal) hookRunner(ctx context.Context, at deletionhooks.Time) *deleti
 			}
 		},
 	}
+	hooks.Owner.Fence = r.operation.Fence(ctx)
 	if current := r.Release.Current(); current != nil {
 		hooks.Policies = Lasting(current.Policies)
 	}

@@ -236,16 +236,11 @@ func withKept(object *unstructured.Unstructured, kept []string) *unstructured.Un
 		return object
 	}
 	slices.Sort(kept)
-	kept = slices.Compact(kept)
-	object = object.DeepCopy()
-	if values = object.GetAnnotations(); values == nil {
-		values = map[string]string{}
-	}
+	further := map[string]string{}
 	for _, key := range []string{ignoredKey, keptKey} {
-		values[key] = strings.TrimPrefix(values[key]+","+strings.Join(kept, ","), ",")
+		further[key] = strings.TrimPrefix(values[key]+","+strings.Join(slices.Compact(kept), ","), ",")
 	}
-	object.SetAnnotations(values)
-	return object
+	return annotated(object, further)
 }
 
 // withoutKept returns recorded objects without the fields that they keep in addition to those that their manifests

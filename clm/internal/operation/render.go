@@ -64,8 +64,7 @@ func (p *Plan) render(ctx context.Context, request Request) error {
 // random in many charts, make no difference. The plan then has the recorded hooks, so that they are not applied under
 // other names.
 func isRecorded(ctx context.Context, p *Plan, current *releases.Revision) (bool, error) {
-	isHook := func(object *unstructured.Unstructured) bool { return isHelmHook(object) }
-	if p.Revision.Inputs == current.Inputs || !slices.ContainsFunc(p.Content.Manifest, isHook) {
+	if p.Revision.Inputs == current.Inputs || !slices.ContainsFunc(p.Content.Manifest, isHelmHook) {
 		return p.Revision.Inputs == current.Inputs, nil
 	}
 	if _, err := p.keeper.read(ctx); err != nil || p.keeper.damage != nil {
@@ -245,28 +244,10 @@ const (
 	deletionHookKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixDeletionHook
 )
 
-// RegularObjects returns the objects that are applied with the release: all but the hooks with a time of their own.
-func RegularObjects(manifest []*unstructured.Unstructured) []client.Object {
-	objects := make([]client.Object, 0, len(manifest))
-	for _, object := range manifest {
-		if IsRegular(object) {
-			objects = append(objects, object)
-		}
-	}
-	return objects
-}
-
 // IsRegular reports whether an object is applied with the release, and is not a hook with a time of its own.
 func IsRegular(object *unstructured.Unstructured) bool {
 	values := object.GetAnnotations()
 	return values[ReleaseHookKey] == "" && values[deletionHookKey] == ""
-}
-
-// isHook reports whether an object is a hook for an event, such as types.ReleaseHookTest.
-func isHook(object *unstructured.Unstructured, value string) bool {
-	text, exists := object.GetAnnotations()[ReleaseHookKey]
-	when, err := annotations.ReleaseHook(text)
-	return exists && err == nil && when == value
 }
 
 // ManifestHooks returns copies of the hooks for an event, such as types.ReleaseHookTest. The copies lack the annotation
@@ -274,7 +255,8 @@ func isHook(object *unstructured.Unstructured, value string) bool {
 func ManifestHooks(manifest []*unstructured.Unstructured, value string) []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
 	for _, object := range manifest {
-		if isHook(object, value) {
+		text, exists := object.GetAnnotations()[ReleaseHookKey]
+		if when, err := annotations.ReleaseHook(text); exists && err == nil && when == value {
 			hook := object.DeepCopy()
 			unstructured.RemoveNestedField(hook.Object, "metadata", "annotations", ReleaseHookKey)
 			objects = append(objects, hook)

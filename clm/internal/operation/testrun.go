@@ -173,7 +173,7 @@ func (r *TestRun) underLock(ctx context.Context, b *runner.Board) ([]TestResult,
 	}
 	ctx, stop := o.WatchLock(ctx)
 	defer stop()
-	r.store = &testStore{connection: r.connection, operation: o, release: r.Release}
+	r.store = &testStore{connection: r.connection, operation: o}
 	if r.target, err = runner.NewTarget(r.connection, releases.TestOwnerID(r.Release.Namespace, r.Release.Name), r.Release.TestInventory); err != nil {
 		return nil, err
 	}
@@ -236,18 +236,13 @@ const (
 func testObjects(tests []*unstructured.Unstructured) []*unstructured.Unstructured {
 	objects := make([]*unstructured.Unstructured, len(tests))
 	for i, test := range tests {
-		object := test.DeepCopy()
-		values := object.GetAnnotations()
-		if values == nil {
-			values = map[string]string{}
+		further := map[string]string{}
+		if _, given := test.GetAnnotations()[statusHintKey]; !given && test.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Pod"}) {
+			further[statusHintKey] = types.StatusHintRunToCompletion
 		}
-		delete(values, purgeOrderKey)
-		delete(values, purgeOnFailureKey)
-		if _, given := values[statusHintKey]; !given && object.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Pod"}) {
-			values[statusHintKey] = types.StatusHintRunToCompletion
-		}
-		object.SetAnnotations(values)
-		objects[i] = object
+		objects[i] = annotated(test, further)
+		unstructured.RemoveNestedField(objects[i].Object, "metadata", "annotations", purgeOrderKey)
+		unstructured.RemoveNestedField(objects[i].Object, "metadata", "annotations", purgeOnFailureKey)
 	}
 	return objects
 }
