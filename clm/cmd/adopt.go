@@ -111,7 +111,7 @@ func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *runner.Conn
 	if err != nil {
 		return err
 	}
-	defer a.Close()
+	defer a.Plan.Close()
 	if a.Plan == nil {
 		fmt.Fprintf(e.err, "Helm release %s has become a release of clm already.\n", a.Helm)
 		return o.retireAlone(ctx, e, s, a.Helm)

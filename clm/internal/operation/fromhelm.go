@@ -49,20 +49,13 @@ type HelmAdoption struct {
 	Plan *Plan
 }
 
-// Close stops watching the dependents.
-func (a *HelmAdoption) Close() {
-	if a.Plan != nil {
-		a.Plan.Close()
-	}
-}
-
 // PlanHelmAdoption plans to make a release of Helm one of clm, with the same name and namespace, and with policies for
-// objects without annotations. Its first revision is the one that is installed, with
-// the number, time, values and objects that Helm has recorded; hooks count as completed. Objects that have the marks of
-// the Helm release are adopted; those of other owners are refused.
+// objects without annotations. Its first revision is the one that is installed, with the number, time, values and objects
+// that Helm has recorded; hooks count as completed. Objects that have the marks of the Helm release are adopted; those of
+// other owners are refused.
 //
 // If such an adoption was interrupted, it is continued. The error is a RefusedError if there is another release of clm
-// with the name, or if there is nothing to adopt. The caller closes the result.
+// with the name, or if there is nothing to adopt. The caller closes the plan.
 func PlanHelmAdoption(ctx context.Context, c *runner.Connection, namespace, name string, policies reconciler.Policies) (*HelmAdoption, error) {
 	release, err := find(ctx, c, namespace, name)
 	if err != nil {
@@ -89,7 +82,7 @@ func PlanHelmAdoption(ctx context.Context, c *runner.Connection, namespace, name
 }
 
 func (a *HelmAdoption) plan(ctx context.Context, c *runner.Connection, release *releases.Release, policies reconciler.Policies) error {
-	deployed, current := a.Helm.Deployed, release.Current()
+	current := release.Current()
 	plan := &Plan{connection: c, Release: release, intent: intent{Operation: Adopt, New: current == nil}, confirm: func(ctx context.Context) error {
 		err := a.Helm.confirm(ctx, c.Client())
 		if errors.Is(err, ErrHelmChanged) {
@@ -101,16 +94,13 @@ func (a *HelmAdoption) plan(ctx context.Context, c *runner.Connection, release *
 	if plan.Content, err = a.Helm.content(); err != nil {
 		return err
 	}
-	if err := checkReserved(release, plan.Content.Manifest); err != nil {
-		return err
-	}
-	if err := checkHooks(plan.Content.Manifest, c.Client().Scheme()); err != nil {
+	if err := checkManifest(release, plan.Content.Manifest, c.Client().Scheme()); err != nil {
 		return err
 	}
 	if current != nil {
 		plan.Revision = *current
 	} else {
-		plan.Revision = deployed
+		plan.Revision = a.Helm.Deployed
 		plan.Revision.Policies, plan.Revision.Objects, plan.Revision.Inputs = policies, len(plan.Content.Manifest), unordered
 		if plan.Revision.Inputs, err = inputs(plan.Content, plan.Revision); err != nil {
 			return err
@@ -141,11 +131,7 @@ func (r *HelmRelease) content() (releases.Content, error) {
 			return content, fmt.Errorf("revision %d of Helm release %s: %s (%s): %w", number, r, display.Text(object), object.Source, err)
 		}
 		for _, missing := range variants {
-			each := object.DeepCopy()
-			if len(missing) > 0 {
-				each = annotated(each, missing)
-			}
-			content.Manifest = append(content.Manifest, each)
+			content.Manifest = append(content.Manifest, annotated(object.Unstructured, missing))
 		}
 	}
 	// Helm has applied versioned objects with the names that they were rendered with.

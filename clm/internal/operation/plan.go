@@ -111,9 +111,9 @@ type intent struct {
 	Again bool `json:"again,omitempty"`
 }
 
-// Close stops watching the dependents. It may be called more than once.
+// Close stops watching the dependents. It may be called more than once, and for no plan at all.
 func (p *Plan) Close() {
-	if p.target != nil {
+	if p != nil && p.target != nil {
 		p.target.Close()
 	}
 }

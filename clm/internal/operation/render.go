@@ -127,10 +127,7 @@ func (p *Plan) generate(ctx context.Context, request Request, revision *releases
 	if content.Manifest, err = p.keeper.complete(ctx, generated.Objects); err != nil {
 		return err
 	}
-	if err = checkReserved(p.Release, content.Manifest); err != nil {
-		return err
-	}
-	if err = checkHooks(content.Manifest, p.connection.Client().Scheme()); err != nil {
+	if err = checkManifest(p.Release, content.Manifest, p.connection.Client().Scheme()); err != nil {
 		return err
 	}
 	if revision.Inputs, err = inputs(content, *revision); err != nil {
@@ -148,27 +145,16 @@ func digestOf(revision releases.Revision) string {
 	return strconv.FormatInt(cmp.Or(revision.Basis, revision.Number), 10)
 }
 
-// checkReserved refuses objects that are records or locks of releases: a release whose record is deleted, or replaced
-// by an older one, forgets its dependents.
-func checkReserved(release *releases.Release, manifest []*unstructured.Unstructured) error {
+const applyHookKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixApplyHook
+
+// checkManifest refuses hooks that could not be applied later, and objects that are records or locks of releases: a
+// release whose record is deleted, or replaced by an older one, forgets its dependents.
+func checkManifest(release *releases.Release, manifest []*unstructured.Unstructured, scheme *runtime.Scheme) error {
 	var problems []string
 	for _, object := range manifest {
 		if reason := releases.Reserved(release.Namespace, release.Name, object); reason != "" {
 			problems = append(problems, fmt.Sprintf("%s: %s; leave it out of the sources", display.Text(object), reason))
 		}
-	}
-	if len(problems) == 0 {
-		return nil
-	}
-	return inventory.NewRefusedError(problems...)
-}
-
-const applyHookKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixApplyHook
-
-// checkHooks refuses hooks that could not be applied later.
-func checkHooks(recorded []*unstructured.Unstructured, scheme *runtime.Scheme) error {
-	var problems []string
-	for _, object := range recorded {
 		if text, exists := object.GetAnnotations()[ReleaseHookKey]; exists {
 			if _, err := annotations.ReleaseHook(text); err != nil {
 				problems = append(problems, fmt.Sprintf("%s: annotation %s: %s", display.Text(object), ReleaseHookKey, err))
@@ -181,7 +167,7 @@ func checkHooks(recorded []*unstructured.Unstructured, scheme *runtime.Scheme) e
 	if len(problems) > 0 {
 		return inventory.NewRefusedError(problems...)
 	}
-	_, _, err := deletionhooks.Split(ManifestObjects(recorded), releases.ReconcilerName, scheme)
+	_, _, err := deletionhooks.Split(ManifestObjects(manifest), releases.ReconcilerName, scheme)
 	return err
 }
 

@@ -157,9 +157,12 @@ func objectsOf(plan *Plan) []client.Object {
 	return ManifestObjects(wanted)
 }
 
-// annotated returns a copy of an object with further annotations.
+// annotated returns a copy of an object with further annotations, if there are any.
 func annotated(object *unstructured.Unstructured, further map[string]string) *unstructured.Unstructured {
 	object = object.DeepCopy()
+	if len(further) == 0 {
+		return object
+	}
 	values := object.GetAnnotations()
 	if values == nil {
 		values = map[string]string{}
