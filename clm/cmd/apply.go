@@ -151,15 +151,17 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *operation.
 		// The revision had been ready; another one would not be what is wanted.
 		return shown(failure)
 	}
-	if ready == nil && p.Revision.Installed {
-		return errors.Join(failure, fmt.Errorf(
-			"release %s was not deleted: it was first applied by an earlier revision, which is no longer recorded; fix the sources and apply them again, or: clm delete %s -n %s",
-			p.Release, p.Release.Name, p.Release.Namespace))
+	obstacle := ""
+	switch {
+	case ready != nil:
+	case p.Revision.Installed:
+		obstacle = "it was first applied by an earlier revision, which is no longer recorded"
+	case cmp.Or(p.Revision.Basis, p.Revision.Number) > 1:
+		obstacle = "it has earlier revisions, whose objects may be in use"
 	}
-	if ready == nil && cmp.Or(p.Revision.Basis, p.Revision.Number) > 1 {
-		return errors.Join(failure, fmt.Errorf(
-			"release %s was not deleted: it has earlier revisions, whose objects may be in use; fix the sources and apply them again, or: clm delete %s -n %s",
-			p.Release, p.Release.Name, p.Release.Namespace))
+	if obstacle != "" {
+		return errors.Join(failure, fmt.Errorf("release %s was not deleted: %s; fix the sources and apply them again, or: clm delete %s -n %s",
+			p.Release, obstacle, p.Release.Name, p.Release.Namespace))
 	}
 	s, err := e.open(ctx, o.events())
 	if err != nil {
@@ -243,14 +245,9 @@ func concluded(ctx context.Context, failure, reverting error) error {
 	if errors.As(reverting, &canceled) || isInterrupted(ctx, reverting) {
 		return shown(reverting)
 	}
-	return errors.Join(shown(failure), unrepeated(reverting))
-}
-
-// unrepeated returns an error that does not make the command start again, which would apply the failed revision once
-// more.
-func unrepeated(err error) error {
-	if releases.IsChanged(err) {
-		return notReverted(err)
+	if releases.IsChanged(reverting) {
+		// The command must not start again, which would apply the failed revision once more.
+		reverting = notReverted(reverting)
 	}
-	return err
+	return errors.Join(shown(failure), reverting)
 }

@@ -488,6 +488,32 @@ func (c *choice) Set(value string) error {
 	return nil
 }
 
+// choices are the values of a flag that allows few texts, in any case, and that may be given several times.
+type choices struct {
+	values  []string
+	allowed []string
+}
+
+func (c *choices) String() string { return strings.Join(c.values, ",") }
+
+func (c *choices) Type() string { return "strings" }
+
+func (c *choices) Set(text string) error {
+	for value := range strings.SplitSeq(text, ",") {
+		at := slices.IndexFunc(c.allowed, func(allowed string) bool { return strings.EqualFold(allowed, value) })
+		if at < 0 {
+			return fmt.Errorf("%q is not one of %s", value, strings.Join(c.allowed, ", "))
+		}
+		c.values = append(c.values, c.allowed[at])
+	}
+	return nil
+}
+
+// wants reports whether a value was chosen; any is if none was.
+func (c *choices) wants(value string) bool {
+	return len(c.values) == 0 || slices.ContainsFunc(c.values, func(chosen string) bool { return strings.EqualFold(chosen, value) })
+}
+
 // noWait is the value of the flag --no-wait.
 func noWait(wait *operation.Wait) pflag.Value {
 	return flagValue[operation.Wait]{"bool", wait, func(text string) (operation.Wait, error) {

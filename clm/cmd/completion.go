@@ -47,8 +47,6 @@ var flagCompleters = map[string]completer{
 	"cluster":        completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.Clusters) }),
 	"user":           completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.AuthInfos) }),
 	"revision":       completeOf(revisionsOf),
-	"state":          completeTexts(stateNames()...),
-	"types":          completeTexts(eventTypes...),
 	"from":           completeReleases,
 	"to":             completeReleases,
 }
@@ -96,8 +94,11 @@ func argumentsCompleter(e *environment, names []string) cobra.CompletionFunc {
 }
 
 func flagCompleter(flag *pflag.Flag) completer {
-	if c, ok := flag.Value.(*choice); ok {
-		return completeTexts(c.allowed...)
+	switch value := flag.Value.(type) {
+	case *choice:
+		return completeTexts(value.allowed...)
+	case *choices:
+		return completeTexts(value.allowed...)
 	}
 	if flag.Name == "output" {
 		return completeTexts(genericclioptions.NewPrintFlags("").AllowedFormats()...)
@@ -110,29 +111,22 @@ func (c completer) offer(e *environment) cobra.CompletionFunc {
 	return func(command *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(command.Context(), completionTimeout)
 		defer cancel()
-		offers, err := c.inTime(ctx, e, args)
-		if err != nil {
-			cobra.CompDebugln(err.Error(), false)
+		found := make(chan []cobra.Completion, 1)
+		go func() {
+			offers, err := c(ctx, e, args)
+			if err != nil {
+				cobra.CompDebugln(err.Error(), false)
+				offers = nil
+			}
+			found <- slices.DeleteFunc(offers, func(offer string) bool { return !strings.HasPrefix(offer, toComplete) })
+		}()
+		select {
+		case offers := <-found:
+			return offers, cobra.ShellCompDirectiveNoFileComp
+		case <-ctx.Done():
+			// Not all discovery requests respect the context.
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return slices.DeleteFunc(offers, func(offer string) bool { return !strings.HasPrefix(offer, toComplete) }), cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
-// inTime stops waiting when the context ends, which not all discovery requests respect.
-func (c completer) inTime(ctx context.Context, e *environment, args []string) ([]cobra.Completion, error) {
-	var offers []cobra.Completion
-	result := make(chan error, 1)
-	go func() {
-		found, err := c(ctx, e, args)
-		offers = found
-		result <- err
-	}()
-	select {
-	case err := <-result:
-		return offers, err
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
 }
 

@@ -110,9 +110,7 @@ func newListDependenciesCommand(e *environment) *cobra.Command {
 chart, or a packaged chart. Charts that are only in folder charts are used as well.`,
 		Example: "  clm dependency list ./chart",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return runListDependencies(e, args[0], printed)
-		},
+		RunE:    func(_ *cobra.Command, args []string) error { return runListDependencies(e, args[0], printed) },
 	}
 	printed = newOutput(command)
 	return command

@@ -29,12 +29,9 @@ type eventOptions struct {
 	// namespace is that of the release, or of the set.
 	namespace string
 	watch     bool
-	types     []string
+	types     choices
 	output    output
 }
-
-// eventTypes are all types of events.
-var eventTypes = []string{corev1.EventTypeNormal, corev1.EventTypeWarning}
 
 func newEventsCommand(e *environment) *cobra.Command {
 	o := eventOptions{}
@@ -45,7 +42,6 @@ func newEventsCommand(e *environment) *cobra.Command {
 cluster keeps events for a limited time, usually an hour.`,
 		Example: "  clm events web --types Warning\n  clm events web --watch",
 		Args:    cobra.ExactArgs(1),
-		PreRunE: o.check,
 		RunE: func(command *cobra.Command, args []string) error {
 			return e.withRelease(command.Context(), args[0], func(s *runner.Connection, release *releases.Release) error {
 				o.namespace = release.Namespace
@@ -60,17 +56,8 @@ cluster keeps events for a limited time, usually an hour.`,
 func (o *eventOptions) addFlags(command *cobra.Command) {
 	o.output = newOutput(command)
 	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "watch for new events until interrupted")
-	command.Flags().StringSliceVar(&o.types, "types", nil, "list only events of this type: "+strings.Join(eventTypes, ", ")+" (may be repeated)")
-}
-
-// check refuses unknown types.
-func (o *eventOptions) check(*cobra.Command, []string) error {
-	for _, name := range o.types {
-		if !slices.ContainsFunc(eventTypes, func(known string) bool { return strings.EqualFold(known, name) }) {
-			return fmt.Errorf("flag --types: %q is not one of %s", name, strings.Join(eventTypes, ", "))
-		}
-	}
-	return nil
+	o.types.allowed = []string{corev1.EventTypeNormal, corev1.EventTypeWarning}
+	command.Flags().Var(&o.types, "types", "list only events of this type: "+strings.Join(o.types.allowed, ", ")+" (may be repeated)")
 }
 
 // list prints the events about objects, and goes on if they are to be watched.
@@ -85,7 +72,7 @@ func (o *eventOptions) list(ctx context.Context, e *environment, options live.Op
 	for _, note := range report.Notes {
 		fmt.Fprintln(e.err, display.Clean(fmt.Sprint(note)))
 	}
-	found := slices.DeleteFunc(report.Events, func(event live.Event) bool { return !o.wants(event) })
+	found := slices.DeleteFunc(report.Events, func(event live.Event) bool { return !o.types.wants(event.Type) })
 	if !o.output.forPeople() {
 		return printList(o.output, e.out, found, func(_ int, event live.Event) *unstructured.Unstructured { return eventObject(event) })
 	}
@@ -110,10 +97,6 @@ func (o *eventOptions) write(out io.Writer, found []live.Event) error {
 	return table.Write(out)
 }
 
-func (o *eventOptions) wants(event live.Event) bool {
-	return len(o.types) == 0 || slices.ContainsFunc(o.types, func(name string) bool { return strings.EqualFold(name, event.Type) })
-}
-
 // follow prints events as they come.
 func (o *eventOptions) follow(ctx context.Context, e *environment, options live.Options) error {
 	style := e.style(e.out)
@@ -121,7 +104,7 @@ func (o *eventOptions) follow(ctx context.Context, e *environment, options live.
 	defer stop(nil)
 	err := live.WatchEvents(ctx, options, live.EventSink{
 		Event: func(event live.Event) {
-			if !o.wants(event) {
+			if !o.types.wants(event.Type) {
 				return
 			}
 			if err := o.printEvent(e, event, style); err != nil {

@@ -26,11 +26,13 @@ import (
 type lsOptions struct {
 	output output
 	all    bool
-	states []string
+	states choices
 }
 
 func newLsCommand(e *environment) *cobra.Command {
-	o := lsOptions{}
+	o := lsOptions{states: choices{allowed: []string{
+		string(releases.StateApplying), string(releases.StateReady), string(views.StateDegraded), string(releases.StateFailed), string(releases.StateDeleting),
+	}}}
 	command := &cobra.Command{
 		Use:     "ls",
 		Aliases: []string{"list"},
@@ -42,7 +44,6 @@ With --state Degraded, clm also reads the dependents of these releases, and list
 be used has no state: it is listed only without --state.`,
 		Example: "  clm ls -A --state Failed",
 		Args:    cobra.NoArgs,
-		PreRunE: o.check,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return e.with(command.Context(), false, func(s *runner.Connection, namespace string) error {
 				if o.all {
@@ -54,30 +55,8 @@ be used has no state: it is listed only without --state.`,
 	}
 	o.output = newOutput(command)
 	command.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "list the releases in all namespaces")
-	command.Flags().StringSliceVar(&o.states, "state", nil, "list only releases in this state: "+strings.Join(stateNames(), ", ")+" (may be repeated)")
+	command.Flags().Var(&o.states, "state", "list only releases in this state: "+strings.Join(o.states.allowed, ", ")+" (may be repeated)")
 	return command
-}
-
-// stateNames are the values of --state.
-func stateNames() []string {
-	return []string{
-		string(releases.StateApplying), string(releases.StateReady), string(views.StateDegraded), string(releases.StateFailed), string(releases.StateDeleting),
-	}
-}
-
-// wants reports whether releases in a state are to be listed.
-func (o *lsOptions) wants(state releases.State) bool {
-	return len(o.states) == 0 || slices.ContainsFunc(o.states, func(name string) bool { return strings.EqualFold(name, string(state)) })
-}
-
-// check refuses unknown states.
-func (o *lsOptions) check(*cobra.Command, []string) error {
-	for _, state := range o.states {
-		if !slices.ContainsFunc(stateNames(), func(name string) bool { return strings.EqualFold(name, state) }) {
-			return fmt.Errorf("flag --state: %q is not one of %s", state, strings.Join(stateNames(), ", "))
-		}
-	}
-	return nil
 }
 
 // list lists the releases in a namespace; in all namespaces if that is empty.
@@ -89,7 +68,7 @@ func (o *lsOptions) list(ctx context.Context, e *environment, s *runner.Connecti
 	if err := o.judge(ctx, e, s, found); err != nil {
 		return err
 	}
-	found = slices.DeleteFunc(found, func(release *releases.Release) bool { return !o.wants(release.State) })
+	found = slices.DeleteFunc(found, func(release *releases.Release) bool { return !o.states.wants(string(release.State)) })
 	slices.SortFunc(found, func(a, b *releases.Release) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
@@ -99,7 +78,7 @@ func (o *lsOptions) list(ctx context.Context, e *environment, s *runner.Connecti
 		})
 	}
 	if len(found) == 0 {
-		fmt.Fprintln(e.err, nothingFound(namespace, o.states))
+		fmt.Fprintln(e.err, nothingFound(namespace, o.states.values))
 		return nil
 	}
 	return printReleases(e, found, o.all)
@@ -113,7 +92,7 @@ func (o *lsOptions) judge(ctx context.Context, e *environment, s *runner.Connect
 	noted := map[string]bool{}
 	err := concurrent.Each(atOnce, found, func(_ int, release *releases.Release) error {
 		isApplying := release.State == releases.StateApplying
-		if !isApplying && !(release.State == releases.StateReady && len(o.states) > 0 && o.wants(views.StateDegraded)) {
+		if !isApplying && !(release.State == releases.StateReady && slices.Contains(o.states.values, string(views.StateDegraded))) {
 			return nil
 		}
 		snapshot, err := views.Look(ctx, s, release.Namespace, release.Name, views.NoReasons)

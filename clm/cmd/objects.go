@@ -114,7 +114,6 @@ func newObjectsEventsCommand(e *environment) *cobra.Command {
 deployment, these are the objects of the current set.`,
 		Example: "  clm objects events odeploy/web --types Warning",
 		Args:    cobra.ExactArgs(1),
-		PreRunE: o.check,
 		RunE: func(command *cobra.Command, args []string) error {
 			return e.withObjects(command.Context(), args[0], func(s *runner.Connection, found *views.ObjectSets) error {
 				if len(found.Sets) == 0 {

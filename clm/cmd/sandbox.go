@@ -129,9 +129,7 @@ func newSandboxUpCommand(s streams) *cobra.Command {
 If a sandbox with that kubeconfig is already running, only the path is printed.`,
 		Example: "  export KUBECONFIG=$(clm sandbox up)",
 		Args:    cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			return runSandboxUp(command.Context(), s, options)
-		},
+		RunE:    func(command *cobra.Command, _ []string) error { return runSandboxUp(command.Context(), s, options) },
 	}
 	addStartFlags(command.Flags(), &options)
 	addKubeconfigFlag(command, &options.KubeconfigPath)
@@ -267,9 +265,7 @@ func newSandboxSuperviseCommand(s streams) *cobra.Command {
 		Short:  "Run a sandbox until a signal arrives",
 		Hidden: true,
 		Args:   cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			return runSandboxSupervise(command.Context(), options)
-		},
+		RunE:   func(command *cobra.Command, _ []string) error { return runSandboxSupervise(command.Context(), options) },
 	}
 	addStartFlags(command.Flags(), &options)
 	addKubeconfigFlag(command, &options.KubeconfigPath)

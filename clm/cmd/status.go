@@ -114,12 +114,8 @@ func (v statusView) write(out io.Writer, style display.Style, width int) error {
 	for _, wave := range waves {
 		numbers = max(numbers, len(wave.Number()))
 	}
-	for i, wave := range waves {
-		label := ""
-		if i == 0 {
-			label = "Waves"
-		}
-		rows = append(rows, [2]string{label, fmt.Sprintf("%*s  %s", numbers, wave.Number(), wave.Describe(style))})
+	for _, wave := range waves {
+		rows = append(rows, [2]string{"Waves", fmt.Sprintf("%*s  %s", numbers, wave.Number(), wave.Describe(style))})
 	}
 	const indent = 12
 	if err := writeRows(out, rows, indent, width); err != nil {
@@ -135,8 +131,10 @@ func (v statusView) write(out io.Writer, style display.Style, width int) error {
 	return display.Write(out, problems, display.WriteOptions{Color: bool(style), Width: width, Namespace: v.Release.Namespace, Why: true, Flat: true})
 }
 
-// writeRows writes labels and texts. Texts begin in the column of the indent, and are wrapped if the width is positive.
+// writeRows writes labels and texts. Texts begin in the column of the indent, and are wrapped if the width is positive. A
+// label stands before the first of several rows that have it.
 func writeRows(out io.Writer, rows [][2]string, indent, width int) error {
+	last := ""
 	for _, row := range rows {
 		lines := []string{row[1]}
 		if width > 0 && display.Width(row[1]) > width-indent {
@@ -144,13 +142,14 @@ func writeRows(out io.Writer, rows [][2]string, indent, width int) error {
 		}
 		for i, line := range lines {
 			label := ""
-			if i == 0 && row[0] != "" {
+			if i == 0 && row[0] != "" && row[0] != last {
 				label = display.Clean(row[0]) + ":"
 			}
 			if _, err := fmt.Fprintf(out, "%s\n", strings.TrimRight(display.Pad(label, indent)+line, " ")); err != nil {
 				return err
 			}
 		}
+		last = row[0]
 	}
 	return nil
 }
@@ -168,20 +167,15 @@ func (v statusView) head(style display.Style) [][2]string {
 	if release.Awaited() {
 		rows = append(rows, [2]string{"", style.Yellow(awaitedText(release))})
 	}
-	if label := "Message"; !v.Ready() {
+	if !v.Ready() {
 		for line := range messageLines(release.Message) {
-			rows = append(rows, [2]string{label, line})
-			label = ""
+			rows = append(rows, [2]string{"Message", line})
 		}
 	}
 	if current := release.Current(); current != nil {
 		rows = append(rows, [2]string{"Revision", fmt.Sprintf("%d, %s %s ago", current.Number, display.Clean(current.Description), age(current.Created, now))})
-		for i, source := range current.Sources {
-			label := ""
-			if i == 0 {
-				label = "Sources"
-			}
-			rows = append(rows, [2]string{label, display.Clean(describeSource(source))})
+		for _, source := range current.Sources {
+			rows = append(rows, [2]string{"Sources", display.Clean(describeSource(source))})
 		}
 	}
 	if kept := display.Kept(release.Inventory); kept != "" {
