@@ -29,7 +29,6 @@ type applyOptions struct {
 	createNamespace bool
 	revertOnFailure bool
 	plan            string
-	hideNotes       bool
 	description     string
 }
 
@@ -108,7 +107,6 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 		o.Reverts = true
 		o.failed = func(ctx context.Context, p *operation.Plan, failure error) error { return o.revert(ctx, e, p, failure) }
 	}
-	o.showNotes = !o.hideNotes
 	if o.plan != "" {
 		o.Exact = true
 		return o.run(ctx, e, func(s *runner.Connection, namespace string, _ bool) (*operation.Plan, error) {
@@ -228,8 +226,7 @@ func insteadOfRevert(p *operation.Plan) string {
 
 // isInterrupted reports whether an error comes from an interrupt by the user.
 func isInterrupted(ctx context.Context, err error) bool {
-	var interrupted *releases.InterruptedError
-	return ctx.Err() != nil && (errors.As(err, &interrupted) || errors.Is(err, context.Canceled))
+	return ctx.Err() != nil && (is[*releases.InterruptedError](err) || errors.Is(err, context.Canceled))
 }
 
 // notReverted says why nothing is reverted. What has failed decides about the exit code.
@@ -241,8 +238,7 @@ func notReverted(err error) error {
 // unless the revert was interrupted or canceled: then the release is in the hands of another process, or to be reverted
 // by the user.
 func concluded(ctx context.Context, failure, reverting error) error {
-	var canceled *releases.InterruptedError
-	if errors.As(reverting, &canceled) || isInterrupted(ctx, reverting) {
+	if is[*releases.InterruptedError](reverting) || isInterrupted(ctx, reverting) {
 		return shown(reverting)
 	}
 	if releases.IsChanged(reverting) {

@@ -43,8 +43,8 @@ type changeOptions struct {
 	maxDeletions reconciler.MaxDeletions // empty allows to delete all but one
 	approved     string                  // identifies held deletions
 	output       choice
-	// showNotes shows the notes of charts when everything else is done.
-	showNotes bool
+	// hideNotes does not show the notes of charts when sources are applied.
+	hideNotes bool
 	// failed, if set, is called when carrying out a plan has failed. The command fails in any case.
 	failed func(ctx context.Context, p *operation.Plan, failure error) error
 }
@@ -211,7 +211,7 @@ func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *runner.
 	switch {
 	case err != nil && o.failed != nil && releases.IsFailure(err):
 		return o.failed(ctx, p, err)
-	case err == nil && o.showNotes && !o.events() && p.Content.Notes != "":
+	case err == nil && p.Operation == operation.Apply && !o.hideNotes && !o.events() && p.Content.Notes != "":
 		return printNotes(e.out, p.Content.Notes)
 	default:
 		return shown(err)
@@ -309,8 +309,8 @@ func (e *environment) consent(given, declared bool) consent {
 	} else if c.dialog, err = e.dialog(); err == nil {
 		return c
 	}
-	var silence *display.SilenceError
-	if attended := errors.As(err, &silence) && silence.Attended; attended || !declared {
+	silence, isSilence := errors.AsType[*display.SilenceError](err)
+	if attended := isSilence && silence.Attended; attended || !declared {
 		c.silence = err
 	}
 	return c

@@ -145,9 +145,8 @@ func completeKubeconfig(names func(config clientcmdapi.Config) []string) complet
 
 func keysOf[T any](entries map[string]T) []string { return slices.Sorted(maps.Keys(entries)) }
 
-func completeReleases(ctx context.Context, e *environment, _ []string) ([]cobra.Completion, error) {
-	var offers []cobra.Completion
-	err := e.with(ctx, false, func(s *runner.Connection, namespace string) error {
+func completeReleases(ctx context.Context, e *environment, _ []string) (offers []cobra.Completion, err error) {
+	err = e.with(ctx, false, func(s *runner.Connection, namespace string) error {
 		names, err := s.Records().Names(ctx, namespace)
 		for _, name := range names {
 			offers = append(offers, name.Name)
@@ -157,9 +156,8 @@ func completeReleases(ctx context.Context, e *environment, _ []string) ([]cobra.
 	return offers, err
 }
 
-func completeNamespaces(ctx context.Context, e *environment, _ []string) ([]cobra.Completion, error) {
-	var offers []cobra.Completion
-	err := e.with(ctx, false, func(s *runner.Connection, _ string) error {
+func completeNamespaces(ctx context.Context, e *environment, _ []string) (offers []cobra.Completion, err error) {
+	err = e.with(ctx, false, func(s *runner.Connection, _ string) error {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
 		err := s.Client().List(ctx, list)

@@ -149,7 +149,7 @@ func showDeletion(out io.Writer, d *operation.Deletion) {
 		}
 	}
 	show("These hooks will run first, and be deleted afterwards:", textsOf(names, before))
-	show(counted(len(d.Goes), "will be deleted:"), textsOf(names, d.Goes))
+	show(display.Count(len(d.Goes), "object")+" will be deleted:", textsOf(names, d.Goes))
 	if d.Held != nil {
 		show("Of these, the following may be deleted only with approval (--approve-deletions):", textsOf(names, d.Held.Objects))
 	}
@@ -160,7 +160,7 @@ func showDeletion(out io.Writer, d *operation.Deletion) {
 	for _, notice := range d.Kept {
 		writeWrapped(out, "  ", display.Clean(names.Of(notice.Object)+": "+notice.Message))
 	}
-	show(counted(len(d.Stays), "will be orphaned (kept in the cluster without an owner):"), textsOf(names, d.Stays))
+	show(display.Count(len(d.Stays), "object")+" will be orphaned (kept in the cluster without an owner):", textsOf(names, d.Stays))
 	show("These hooks will run last, and be deleted afterwards:", textsOf(names, afterwards))
 }
 
@@ -175,18 +175,8 @@ func noteDefinitions(out io.Writer, d *operation.Deletion) {
 	if definition < 0 || current == nil || !slices.ContainsFunc(current.Sources, isOfChart) {
 		return
 	}
-	const text = "Unlike helm uninstall, this also deletes the CustomResourceDefinitions in the folder crds of a chart, with all their objects. " +
-		"To keep one: clm orphan %s %s -n %s"
-	writeWrapped(out, "", fmt.Sprintf(text,
-		d.Release.Name, display.ObjectOf(d.Goes[definition]).Argument(), d.Release.Namespace))
-}
-
-// counted is the heading of a list of objects.
-func counted(count int, what string) string {
-	if count == 1 {
-		return "1 object " + what
-	}
-	return fmt.Sprintf("%d objects %s", count, what)
+	writeWrapped(out, "", fmt.Sprintf("Unlike helm uninstall, this also deletes the CustomResourceDefinitions in the folder crds of a chart, with all their objects. "+
+		"To keep one: clm orphan %s %s -n %s", d.Release.Name, display.ObjectOf(d.Goes[definition]).Argument(), d.Release.Namespace))
 }
 
 // textsOf names objects.

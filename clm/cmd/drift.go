@@ -4,11 +4,12 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -153,8 +154,7 @@ func (o *driftOptions) write(e *environment, out io.Writer, p *operation.Plan, d
 
 // changeTexts say which manager changed which fields when, one line per manager.
 func changeTexts(changed []reconciler.FieldChange, now time.Time) []string {
-	type writer struct{ text, paths string }
-	var writers []writer
+	paths := map[string][]string{}
 	for _, field := range changed {
 		text := "removed by an unknown client"
 		if field.Manager != "" {
@@ -163,17 +163,11 @@ func changeTexts(changed []reconciler.FieldChange, now time.Time) []string {
 				text += " " + age(field.Time.Time, now) + " ago"
 			}
 		}
-		at := slices.IndexFunc(writers, func(w writer) bool { return w.text == text })
-		if at < 0 {
-			writers = append(writers, writer{text: text, paths: field.Path})
-		} else {
-			writers[at].paths += ", " + field.Path
-		}
+		paths[text] = append(paths[text], field.Path)
 	}
-	slices.SortStableFunc(writers, func(a, b writer) int { return cmp.Compare(a.text, b.text) })
-	lines := make([]string, len(writers))
-	for i, w := range writers {
-		lines[i] = w.text + ": " + w.paths
+	var lines []string
+	for _, text := range slices.Sorted(maps.Keys(paths)) {
+		lines = append(lines, text+": "+strings.Join(paths[text], ", "))
 	}
 	return lines
 }

@@ -89,27 +89,28 @@ func (e *environment) announce(what string) (done func()) {
 
 // exitCode returns the exit code for an error of a command.
 func exitCode(err error) int {
-	var exit *exitError
-	var notReady *releases.NotReadyError
-	var refused *releases.RefusedError
-	var locked *releases.LockedError
-	var stale *reconciler.StaleError
-	var rejected *reconciler.RefusedError
-	var interrupted *releases.InterruptedError
+	exit, isExit := errors.AsType[*exitError](err)
+	rejected, isRejected := errors.AsType[*reconciler.RefusedError](err)
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &exit):
+	case isExit:
 		return exit.code
-	case errors.As(err, &interrupted), errors.Is(err, context.Canceled):
+	case is[*releases.InterruptedError](err), errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.As(err, &notReady):
+	case is[*releases.NotReadyError](err):
 		return exitNotReady
-	case errors.As(err, &refused), errors.As(err, &locked), errors.As(err, &stale), releases.IsChanged(err), errors.As(err, &rejected) && rejected.Foreign:
+	case is[*releases.RefusedError](err), is[*releases.LockedError](err), is[*reconciler.StaleError](err), releases.IsChanged(err), isRejected && rejected.Foreign:
 		return exitRefused
 	default:
 		return 1
 	}
+}
+
+// is reports whether an error is, or wraps, one of a type.
+func is[E error](err error) bool {
+	_, found := errors.AsType[E](err)
+	return found
 }
 
 // printer shows an operation: on standard error for people, and as events on standard output for programs if events is

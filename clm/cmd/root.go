@@ -67,9 +67,8 @@ func silenceLibraries() {
 func execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	var exit *exitError
 	switch {
-	case err == nil, errors.As(err, &exit):
+	case err == nil, is[*exitError](err):
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(root.ErrOrStderr(), "interrupted")
 		return exitInterrupted
@@ -81,8 +80,8 @@ func execute(ctx context.Context, root *cobra.Command, args []string) int {
 
 // inLines returns the text of an error; if several problems of the manifest are what it is about, each has a line.
 func inLines(err error) string {
-	var refused *reconciler.RefusedError
-	if !errors.As(err, &refused) || len(refused.Problems) < 2 {
+	refused, found := errors.AsType[*reconciler.RefusedError](err)
+	if !found || len(refused.Problems) < 2 {
 		return err.Error()
 	}
 	return strings.Replace(err.Error(), refused.Error(), fmt.Sprintf("%d problems:\n  %s", len(refused.Problems), strings.Join(releases.Grouped(refused.Problems), "\n  ")), 1)

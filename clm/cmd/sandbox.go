@@ -5,9 +5,9 @@ package cmd
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"os"
 	"os/exec"
@@ -193,9 +193,7 @@ func logPath(kubeconfig string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	hash := fnv.New64a()
-	_, _ = hash.Write([]byte(kubeconfig))
-	return filepath.Join(dir, fmt.Sprintf("%016x.log", hash.Sum64())), nil
+	return filepath.Join(dir, fmt.Sprintf("%x.log", sha256.Sum256([]byte(kubeconfig)))), nil
 }
 
 const (

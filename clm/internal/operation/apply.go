@@ -415,8 +415,8 @@ func written(inventory []*reconciler.InventoryItem, upTo int) bool {
 // goesOn reports whether an operation that has ended with an error, or none, before everything was ready, left a
 // revision with which the next one continues.
 func goesOn(failure error) bool {
-	var interrupted *releases.InterruptedError
-	return failure == nil || errors.As(failure, &interrupted)
+	_, isInterrupted := errors.AsType[*releases.InterruptedError](failure)
+	return failure == nil || isInterrupted
 }
 
 // maxFailure is how much of the reason of a failure is kept with a revision, in bytes: the index of a release has all
@@ -451,7 +451,6 @@ func unawait(p *Plan) {
 
 // leave records how the operation ended.
 func (a *application) leave(ctx context.Context, result reconciler.Result, failure error) error {
-	var interrupted *releases.InterruptedError
 	return a.operation.Record(ctx, func(release *releases.Release) {
 		current := release.Current()
 		switch {
@@ -460,12 +459,9 @@ func (a *application) leave(ctx context.Context, result reconciler.Result, failu
 		case failure == nil && a.options.Enough != nil:
 			// The rest of the release stands as it did before.
 			release.State, release.Message = a.former, a.formerMessage
-			current.State = map[releases.State]releases.RevisionState{
+			current.State = cmp.Or(map[releases.State]releases.RevisionState{
 				releases.StateReady: releases.RevisionReady, releases.StateFailed: releases.RevisionFailed,
-			}[a.former]
-			if current.State == "" {
-				current.State = releases.RevisionApplying
-			}
+			}[a.former], releases.RevisionApplying)
 		case goesOn(failure):
 			// The next operation continues with it.
 			if failure == nil {
@@ -473,7 +469,7 @@ func (a *application) leave(ctx context.Context, result reconciler.Result, failu
 			}
 			release.State = releases.StateApplying
 			release.Message = "not everything was ready when the last operation ended"
-			if errors.As(failure, &interrupted) && interrupted.CanceledBy != "" {
+			if interrupted, found := errors.AsType[*releases.InterruptedError](failure); found && interrupted.CanceledBy != "" {
 				release.Message = releases.Summary(interrupted)
 				if current.State != releases.RevisionReady {
 					current.CanceledBy = interrupted.CanceledBy

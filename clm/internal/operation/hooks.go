@@ -23,8 +23,7 @@ func hooksOf(ctx context.Context, c *runner.Connection, release *releases.Releas
 		return nil, nil
 	}
 	content, err := c.Records().Content(ctx, release, current.Number)
-	var damaged *releases.DamagedError
-	if errors.As(err, &damaged) {
+	if damaged, found := errors.AsType[*releases.DamagedError](err); found {
 		return nil, releases.Refused("the deletion hooks (%d) of release %s are lost: %s: %s; to delete it without them: clm delete %s -n %s --skip-hooks",
 			current.DeletionHooks, release, damaged.Part, damaged.Damage, release.Name, release.Namespace)
 	}

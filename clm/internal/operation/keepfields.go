@@ -145,8 +145,7 @@ func (k *keeper) sinceReady(ctx context.Context) ([]*unstructured.Unstructured, 
 		return k.read(ctx)
 	}
 	content, err := k.plan.connection.Records().Content(ctx, release, ready.Number)
-	var damage *releases.DamagedError
-	if errors.As(err, &damage) {
+	if damage, found := errors.AsType[*releases.DamagedError](err); found {
 		err = k.unknown(damage)
 	}
 	return content.Manifest, err

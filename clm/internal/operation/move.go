@@ -74,8 +74,7 @@ func (t *Transfer) move(ctx context.Context, options Options, b *runner.Board) e
 	// Nothing is left to be done there.
 	options.Enough = func(reconciler.Result) bool { return true }
 	err = t.From.CarryOut(ctx, from, options)
-	var notReady *releases.NotReadyError
-	if err != nil && !(errors.As(err, &notReady) && len(notReady.Failed) > 0) {
+	if notReady, found := errors.AsType[*releases.NotReadyError](err); err != nil && !(found && len(notReady.Failed) > 0) {
 		stage := fmt.Sprintf("ending the ownership of release %s", t.From.Release)
 		return errors.Join(failure, &releases.StageError{Stage: stage, Advice: releases.Next(err, t.From.Release), Cause: err})
 	}
