@@ -55,7 +55,6 @@ Objects of the current revision with the annotation clm.cs.sap.com/deletion-hook
 before the first dependent is deleted, those with post-delete after the last one is gone. Helm's pre-delete and post-delete hooks are such objects. The
 release is not deleted until its hooks have succeeded. To rerun a failed hook, delete it and run the command again; --skip-hooks continues without hooks.`,
 		Example: "  clm delete web\n  clm delete web --skip-hooks",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.Name = args[0]
 			return runDelete(command.Context(), e, o)

@@ -28,8 +28,6 @@ func newDependencyCommand(e *environment) *cobra.Command {
 
 clm reads what "helm repo add" and "helm registry login" have stored: the names of repositories, and credentials. It contacts only the repositories to which the
 chart refers.`,
-		Args: refuseUnknown,
-		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
 	command.AddCommand(
 		newFetchDependenciesCommand(e, &cobra.Command{
@@ -56,7 +54,6 @@ type fetching func(ctx context.Context, folder string, options remote.Dependency
 
 func newFetchDependenciesCommand(e *environment, command *cobra.Command, fetch fetching) *cobra.Command {
 	options := remote.DependencyOptions{}
-	command.Args = cobra.ExactArgs(1)
 	command.RunE = func(command *cobra.Command, args []string) error {
 		if command.Flags().Changed("insecure-skip-tls-verify") {
 			return errInsecure
@@ -109,7 +106,6 @@ func newListDependenciesCommand(e *environment) *cobra.Command {
 		Long: `List the dependencies of a chart: the versions that Chart.yaml allows, the one in Chart.lock, those in folder charts, and what is wrong with that. CHART is the folder of a
 chart, or a packaged chart. Charts that are only in folder charts are used as well.`,
 		Example: "  clm dependency list ./chart",
-		Args:    cobra.ExactArgs(1),
 		RunE:    func(_ *cobra.Command, args []string) error { return runListDependencies(e, args[0], printed) },
 	}
 	printed = newOutput(command)

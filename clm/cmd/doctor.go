@@ -49,7 +49,6 @@ The exit code is 0 if there are no findings (left), 2 if there are, and 1 after 
 		Example: `  clm doctor
   clm doctor web --fix
   clm doctor -A -o json`,
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.name = args[0]

@@ -46,7 +46,6 @@ and lines with + are restored. ` + askingHelp,
 		Example: `  clm drift web
   clm drift web --correct
   clm drift web -o json --exit-code`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			return e.repeat(command.Context(), false, func(s *runner.Connection, namespace string) error {
 				return o.attempt(command.Context(), e, s, namespace, args[0])

@@ -41,7 +41,6 @@ func newEventsCommand(e *environment) *cobra.Command {
 		Long: `List the events about the dependents of the release NAME and about the objects that they own, down to the pods; the latest comes last. The
 cluster keeps events for a limited time, usually an hour.`,
 		Example: "  clm events web --types Warning\n  clm events web --watch",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			return e.withRelease(command.Context(), args[0], func(s *runner.Connection, release *releases.Release) error {
 				o.namespace = release.Namespace

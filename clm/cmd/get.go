@@ -21,7 +21,6 @@ func newGetCommand(e *environment) *cobra.Command {
 		Use:        "get",
 		SuggestFor: []string{"show"},
 		Short:      "Print the manifest or the values of a revision",
-		Args:       cobra.NoArgs,
 	}
 	command.AddCommand(
 		newGetPartCommand(e, "manifest", "Print the objects of a revision, as they were generated", func(content releases.Content) any {
@@ -73,7 +72,6 @@ secrets.`,
 // newContentCommand completes a command that prints the content of a revision.
 func newContentCommand(e *environment, command *cobra.Command, write func(content releases.Content) error) *cobra.Command {
 	var revision int64
-	command.Args = cobra.ExactArgs(1)
 	command.RunE = func(command *cobra.Command, args []string) error {
 		return e.withRelease(command.Context(), args[0], func(s *runner.Connection, release *releases.Release) error {
 			current := release.Current()

@@ -132,30 +132,32 @@ func refuseUnknown(command *cobra.Command, args []string) error {
 	return err
 }
 
-// checked makes errors about the number of arguments of a command say which ones are missing, or too many.
+// checked makes errors of a check of the arguments of a command say its usage, unless they do.
 func checked(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(command *cobra.Command, args []string) error {
 		if err := checkDryRun(command, args); err != nil {
 			return err
 		}
 		err := check(command, args)
-		isOwn := err != nil && strings.Contains(err.Error(), command.CommandPath()) && !strings.HasPrefix(err.Error(), "unknown command")
-		if err == nil || isOwn {
+		if err == nil || strings.Contains(err.Error(), command.CommandPath()) {
 			return err
 		}
-		wanted, atMost := placeholders(command.Use)
-		switch {
-		case len(args) < len(wanted):
-			missing := wanted[len(args):]
-			verb := "is"
-			if len(missing) > 1 {
-				verb = "are"
-			}
-			err = fmt.Errorf("%s %s missing", strings.Join(missing, " and "), verb)
-		case atMost >= 0 && len(args) > atMost:
-			err = fmt.Errorf("unexpected argument %q", args[atMost])
-		}
 		return fmt.Errorf("%w; usage: %s", err, command.UseLine())
+	}
+}
+
+// asInUsage is the check of arguments whose number the usage of a command says.
+func asInUsage(command *cobra.Command, args []string) error {
+	wanted, atMost := placeholders(command.Use)
+	switch {
+	case len(wanted) == len(args)+1:
+		return fmt.Errorf("%s is missing", wanted[len(args)])
+	case len(wanted) > len(args):
+		return fmt.Errorf("%s are missing", strings.Join(wanted[len(args):], " and "))
+	case atMost >= 0 && len(args) > atMost:
+		return fmt.Errorf("unexpected argument %q", args[atMost])
+	default:
+		return nil
 	}
 }
 
@@ -185,7 +187,9 @@ func requireArguments(command *cobra.Command) {
 		// The root has cobra's check, which comes before flags.
 	case command.HasSubCommands():
 		command.Args = refuseUnknown
-	case check != nil:
+	case check == nil:
+		command.Args = checked(asInUsage)
+	default:
 		command.Args = checked(check)
 	}
 	if !command.Runnable() {

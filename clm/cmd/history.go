@@ -23,7 +23,6 @@ func newHistoryCommand(e *environment) *cobra.Command {
 		Use:     "history NAME",
 		Short:   "List the revisions of a release",
 		Example: "  clm history web",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			return e.withRelease(command.Context(), args[0], func(_ *runner.Connection, release *releases.Release) error {
 				return printHistory(e, release, printed)

@@ -52,7 +52,6 @@ clm lint ends with exit code 1 if there are errors, or, with --strict, warnings.
 
 ` + sourcesHelp,
 		Example: "  clm lint ./chart -f values.yaml\n  clm lint ./chart --dry-run=client --strict",
-		Args:    cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.sources.references = args
 			o.offline = command.Flags().Changed("kube-version") || command.Flags().Changed("api-versions")

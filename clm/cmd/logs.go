@@ -38,7 +38,6 @@ its group (deployment.apps/web). If several dependents have this kind and name, 
 
 With --follow, clm continues until interrupted, and includes pods that are created later.`,
 		Example: "  clm logs web -f --tail 10\n  clm logs web deployment/frontend -c main",
-		Args:    cobra.MinimumNArgs(1),
 		PreRunE: o.check,
 		RunE: func(command *cobra.Command, args []string) error {
 			return e.withRelease(command.Context(), args[0], func(s *runner.Connection, release *releases.Release) error {

@@ -43,7 +43,6 @@ has become ready since without a process waiting for that.
 With --state Degraded, clm also reads the dependents of these releases, and lists those of which not all are ready now, as clm status does. A release whose record cannot
 be used has no state: it is listed only without --state.`,
 		Example: "  clm ls -A --state Failed",
-		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return e.with(command.Context(), false, func(s *runner.Connection, namespace string) error {
 				if o.all {

@@ -40,7 +40,6 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
 
 ` + objectsHelp,
 		Example: "  clm move deployment/web service/web --from shop --to web",
-		Args:    cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
 				return err

@@ -31,8 +31,6 @@ func newObjectsCommand(e *environment) *cobra.Command {
 		Long: `Inspect ObjectSets, ObjectDeployments, ClusterObjectSets and ClusterObjectDeployments, which an operator in the cluster reconciles.
 
 They are named as TYPE/NAME, for example objectdeployment/web or, in short, odeploy/web.`,
-		Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
 	command.AddCommand(newObjectsViewCommand(e, &cobra.Command{
 		Use:   "status TARGET",
@@ -71,7 +69,6 @@ func (e *environment) withObjects(ctx context.Context, text string, use func(s *
 // newObjectsViewCommand completes a command that shows the status of a set or a deployment, or its whole tree.
 func newObjectsViewCommand(e *environment, command *cobra.Command, whole bool) *cobra.Command {
 	printed := newOutput(command)
-	command.Args = cobra.ExactArgs(1)
 	command.RunE = func(command *cobra.Command, args []string) error {
 		return e.withObjects(command.Context(), args[0], func(s *runner.Connection, found *views.ObjectSets) error {
 			return viewObjects(command.Context(), e, s, found, printed, whole)
@@ -113,7 +110,6 @@ func newObjectsEventsCommand(e *environment) *cobra.Command {
 		Long: `List the events about the objects of TARGET, which is TYPE/NAME, and about the objects that they own, down to the pods; the latest comes last. For a
 deployment, these are the objects of the current set.`,
 		Example: "  clm objects events odeploy/web --types Warning",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			return e.withObjects(command.Context(), args[0], func(s *runner.Connection, found *views.ObjectSets) error {
 				if len(found.Sets) == 0 {
@@ -144,7 +140,6 @@ If the template is already that of the set, the command only waits.
 
 If a tool such as Argo CD or Flux applies the deployment, it will undo the rollback: change the template in its source instead.`,
 		Example: "  clm objects rollback odeploy/web\n  clm objects rollback odeploy/web 3",
-		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(command *cobra.Command, args []string) error {
 			revision, err := revisionIn(args)
 			if err != nil {

@@ -45,7 +45,6 @@ If clm apply would be refused, clm plan says why, and exits with code 4.
 A plan that is saved with --out can be applied with clm apply --plan: clm then does exactly what the plan says, or nothing if an object has changed since.
 `,
 		Example: "  clm plan web ./chart -f values.yaml --out web.plan\n  clm apply web --plan web.plan",
-		Args:    cobra.MinimumNArgs(2),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.name, o.sources.references = args[0], args[1:]
 			// These say how to show the diff.
@@ -72,7 +71,6 @@ Secrets are masked: only their sizes, and which of them are equal, are shown.
 
 "clm diff upgrade NAME CHART" is the same as "clm diff NAME CHART", for those who know the diff plugin of Helm.`,
 		Example: "  clm diff web ./chart -f values.yaml --unified 10",
-		Args:    cobra.MinimumNArgs(2),
 		RunE: func(command *cobra.Command, args []string) error {
 			if len(args) > 2 && args[0] == "upgrade" && releases.ValidateName(args[1]) == nil {
 				// A release named upgrade may have several sources, too; then the first one needs a slash.

@@ -51,7 +51,6 @@ clm asks the cluster only about types that neither Kubernetes nor the release de
 
 ` + sourcesHelp,
 		Example: "  clm rbac web ./chart -n shop --service-account deployer | kubectl apply -f -",
-		Args:    cobra.MinimumNArgs(2),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.name, o.sources.references = args[0], args[1:]
 			return runRbac(command.Context(), e, o)

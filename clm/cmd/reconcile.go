@@ -31,7 +31,6 @@ func newReconcileCommand(e *environment) *cobra.Command {
 clm sets the annotation ` + reconcileAt + ` of the components, and does not wait. A component is a custom resource of an operator that is made with
 component-operator-runtime, or an ObjectSet; to apply a release of clm again, use clm apply or clm drift --correct.`,
 		Example: "  clm reconcile webshop/demo",
-		Args:    cobra.MinimumNArgs(1),
 		RunE:    func(_ *cobra.Command, args []string) error { return runReconcile(e, args) },
 	}
 }

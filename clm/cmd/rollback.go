@@ -29,7 +29,6 @@ Objects that are not in that revision are deleted, unless the release has adopte
 
 To continue a rollback that has not become ready, run the same command again; that creates no further revision.`,
 		Example: "  clm rollback web\n  clm rollback web 3",
-		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(command *cobra.Command, args []string) error {
 			revision, err := revisionIn(args)
 			if err != nil {

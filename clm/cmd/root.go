@@ -105,7 +105,6 @@ clm applies them in waves, waits until they are ready and says what it waits for
 installed in the cluster.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
 	command.SetIn(e.in)
 	command.SetOut(e.out)
@@ -169,7 +168,6 @@ func newOptionsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "options",
 		Short: "List the flags that all commands have",
-		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			_, err := fmt.Fprint(command.OutOrStdout(), command.Root().PersistentFlags().FlagUsages())
 			return err

@@ -37,7 +37,6 @@ Annotations change that, on pods, on pod templates, and (the first one) on Jobs:
     ` + sandbox.AnnotationNeverReady + `: "true"  the pod runs, but never becomes ready
 
 Everything listens on 127.0.0.1 only. Any number of sandboxes can run at the same time.`,
-		Args: cobra.NoArgs,
 	}
 	command.AddCommand(
 		newSandboxUpCommand(s),
@@ -67,7 +66,6 @@ Tools that look for etcd and kube-apiserver in KUBEBUILDER_ASSETS, such as envte
     KUBEBUILDER_ASSETS=$(clm sandbox assets) go test ./...
 
 If KUBEBUILDER_ASSETS is set and names a directory with all binaries, that path is printed.`,
-		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			dir, err := sandbox.Assets(command.Context(), s.err)
 			if err != nil {
@@ -128,7 +126,6 @@ func newSandboxUpCommand(s streams) *cobra.Command {
 		Long: `Start a sandbox in the background and print the path of its kubeconfig when it is ready. It runs until "clm sandbox down".
 If a sandbox with that kubeconfig is already running, only the path is printed.`,
 		Example: "  export KUBECONFIG=$(clm sandbox up)",
-		Args:    cobra.NoArgs,
 		RunE:    func(command *cobra.Command, _ []string) error { return runSandboxUp(command.Context(), s, options) },
 	}
 	addStartFlags(command.Flags(), &options)
@@ -262,7 +259,6 @@ func newSandboxSuperviseCommand(s streams) *cobra.Command {
 		Use:    superviseName,
 		Short:  "Run a sandbox until a signal arrives",
 		Hidden: true,
-		Args:   cobra.NoArgs,
 		RunE:   func(command *cobra.Command, _ []string) error { return runSandboxSupervise(command.Context(), options) },
 	}
 	addStartFlags(command.Flags(), &options)
@@ -311,7 +307,6 @@ func newSandboxDownCommand(s streams) *cobra.Command {
 		Short: "Stop a sandbox that was started in the background",
 		Long: `Stop the sandbox that "clm sandbox up" started with the same --kubeconfig, or all sandboxes, and return when they have stopped.
 Prints the path of the kubeconfig of each sandbox that was stopped. It is not an error if there is none.`,
-		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return runSandboxDown(command.Context(), s, kubeconfig, all)
 		},

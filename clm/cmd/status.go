@@ -40,7 +40,6 @@ The exit code is 0 if the release was applied successfully and all dependents ar
 
 With --watch, clm shows the status again whenever something changes, until the release is ready or has failed.`,
 		Example: "  clm status web\n  clm status web --watch",
-		Args:    cobra.ExactArgs(1),
 		RunE:    func(command *cobra.Command, args []string) error { return runStatus(command.Context(), e, o, args[0]) },
 	}
 	o.output = newOutput(command)

@@ -41,7 +41,6 @@ lookups find no objects. With --server, templates see the cluster.
 
 ` + sourcesHelp,
 		Example: "  clm template web ./chart -f values.yaml --kube-version 1.36",
-		Args:    cobra.MinimumNArgs(2),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.name, o.sources.references = args[0], args[1:]
 			return runTemplate(command.Context(), e, o)

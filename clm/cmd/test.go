@@ -39,7 +39,6 @@ purge-on-failure do the same.
 For tests that have not passed, clm shows the last lines of their logs. The release is locked during the run. The exit code is 3 unless all tests have
 passed.`,
 		Example: "  clm test web\n  clm test web --filter name=connection --logs",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.Name = args[0]
 			for _, filter := range o.filters {

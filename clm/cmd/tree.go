@@ -32,7 +32,6 @@ With -o name, print the objects that exist and belong to the release, one per li
 
 With --watch, clm shows the tree again whenever something changes, until interrupted. The exit code is 3 if the release is deleted while clm is watching.`,
 		Example: "  clm tree web --why\n  clm tree web -o name",
-		Args:    cobra.ExactArgs(1),
 		RunE:    func(command *cobra.Command, args []string) error { return runTree(command.Context(), e, o, args[0]) },
 	}
 	o.output = newOutput(command)

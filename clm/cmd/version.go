@@ -18,7 +18,6 @@ func newVersionCommand(e *environment) *cobra.Command {
 		Use:   "version",
 		Short: "Print the version of clm",
 		Long:  "Print the version of clm, and below it the commit and the versions of the libraries that it was built with.",
-		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			b := buildInfo()
 			if printed.forPeople() {

@@ -21,7 +21,6 @@ func newWaitCommand(e *environment) *cobra.Command {
 exists. clm wait changes nothing: it waits for what other processes do. If objects remain to be applied or deleted and no process is working on the release,
 clm says so, and keeps waiting in case one starts. The exit code is 3 if the timeout is reached first.`,
 		Example: "  clm wait web --timeout 10m\n  clm wait web --for=deleted",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			return e.with(command.Context(), output.value == outputJSON, func(s *runner.Connection, namespace string) error {
 				return shown(views.Wait(command.Context(), s, namespace, args[0], views.Goal(goal.value), timeout))
