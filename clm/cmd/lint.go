@@ -6,14 +6,13 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
@@ -124,11 +123,7 @@ func (e *environment) reach(ctx context.Context) (*runner.Connection, string, er
 	}
 	limited, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
-	raw, err := s.Client().DiscoveryClient().RESTClient().Get().AbsPath("/version").Do(limited).Raw()
-	var found version.Info
-	if err == nil {
-		err = json.Unmarshal(raw, &found)
-	}
+	found, err := discovery.ToServerVersionInterfaceWithContext(s.Client().DiscoveryClient()).ServerVersionWithContext(limited)
 	if err == nil {
 		err = s.Ready(ctx)
 	}

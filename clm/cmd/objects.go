@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -229,9 +230,7 @@ func (v objectsView) isReady() bool {
 	if v.Deployment == nil {
 		wanted = string(v1alpha1.ConditionTypeAvailable)
 	}
-	return slices.ContainsFunc(v.conditions(), func(condition metav1.Condition) bool {
-		return condition.Type == wanted && condition.Status == metav1.ConditionTrue
-	})
+	return meta.IsStatusConditionTrue(v.conditions(), wanted)
 }
 
 // conditions are those of the deployment or the set, without those of earlier generations.
@@ -352,15 +351,12 @@ func (v objectsView) facts() []fact {
 
 func (v objectsView) object() *unstructured.Unstructured {
 	var sets []any
-	for _, tree := range v.trees {
-		content := setContent(tree.set)
-		content["dependents"] = tree.Nodes
-		sets = append(sets, content)
-	}
 	for _, set := range v.Sets {
-		if !slices.ContainsFunc(v.trees, func(tree setTree) bool { return tree.set.GetName() == set.GetName() }) {
-			sets = append(sets, setContent(set))
+		content := setContent(set)
+		if at := slices.IndexFunc(v.trees, func(tree setTree) bool { return tree.set.GetName() == set.GetName() }); at >= 0 {
+			content["dependents"] = v.trees[at].Nodes
 		}
+		sets = append(sets, content)
 	}
 	status := map[string]any{"conditions": v.conditions(), "sets": sets}
 	addKnown(status, map[string]any{"notes": v.notes()})

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -378,9 +379,9 @@ type dependent struct {
 
 // dependentsOf returns the objects that are, or are to be, dependents of the release as it is; sorted.
 func dependentsOf(mapper meta.RESTMapper, plan *Plan) ([]dependent, error) {
-	found := map[display.Key]*dependent{}
+	found := map[display.Key]dependent{}
 	for _, item := range plan.Release.Inventory {
-		found[display.KeyOf(item)] = &dependent{Object: display.ObjectOf(item), rendered: -1, item: item}
+		found[display.KeyOf(item)] = dependent{Object: display.ObjectOf(item), rendered: -1, item: item}
 	}
 	for i, object := range plan.Content.Manifest {
 		if !plan.Applies(object) {
@@ -392,18 +393,9 @@ func dependentsOf(mapper meta.RESTMapper, plan *Plan) ([]dependent, error) {
 		}
 		placed := display.ObjectOf(object)
 		placed.Namespace = namespace
-		if known := found[placed.Key()]; known != nil {
-			known.rendered, known.Object = i, placed
-			continue
-		}
-		found[placed.Key()] = &dependent{Object: placed, rendered: i}
+		found[placed.Key()] = dependent{Object: placed, rendered: i, item: found[placed.Key()].item}
 	}
-	list := make([]dependent, 0, len(found))
-	for _, p := range found {
-		list = append(list, *p)
-	}
-	slices.SortFunc(list, func(a, b dependent) int { return cmp.Compare(a.String(), b.String()) })
-	return list, nil
+	return slices.SortedFunc(maps.Values(found), func(a, b dependent) int { return cmp.Compare(a.String(), b.String()) }), nil
 }
 
 // find returns where an object is in a list; negative if it is not.

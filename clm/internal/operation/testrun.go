@@ -67,6 +67,7 @@ type TestResult struct {
 	// when reading it.
 	Log string
 
+	hook *unstructured.Unstructured
 	item *reconciler.InventoryItem
 }
 
@@ -197,7 +198,7 @@ func (r *TestRun) run(ctx context.Context) ([]TestResult, error) {
 		return results, failure
 	}
 	stays := func(item *reconciler.InventoryItem) bool {
-		return !slices.ContainsFunc(results, func(result TestResult) bool { return result.item == item && r.isRemoved(result) })
+		return !slices.ContainsFunc(results, func(result TestResult) bool { return result.item == item && result.isRemoved() })
 	}
 	return results, errors.Join(failure, removeTests(limited, r.store, r.target, r.request.Timeout, stays))
 }
@@ -248,20 +249,16 @@ func testObjects(tests []*unstructured.Unstructured) []*unstructured.Unstructure
 }
 
 // isRemoved reports whether the object of a test is deleted at the end of the run.
-func (r *TestRun) isRemoved(result TestResult) bool {
-	at := slices.IndexFunc(r.tests, func(test *unstructured.Unstructured) bool { return r.isItemOf(test, result.item) })
-	if at < 0 {
-		return false
-	}
-	values := r.tests[at].GetAnnotations()
+func (r TestResult) isRemoved() bool {
+	values := r.hook.GetAnnotations()
 	_, afterSuccess := values[purgeOrderKey]
 	afterFailure, _ := annotations.Flag(values[purgeOnFailureKey])
-	return afterSuccess && result.State == Passed || afterFailure && result.State == Failed
+	return afterSuccess && r.State == Passed || afterFailure && r.State == Failed
 }
 
 // isItemOf reports whether the item is that of the test.
 func (r *TestRun) isItemOf(test *unstructured.Unstructured, item *reconciler.InventoryItem) bool {
-	return item != nil && test.GroupVersionKind().GroupKind() == item.GroupVersionKind().GroupKind() && test.GetName() == item.Name &&
+	return test.GroupVersionKind().GroupKind() == item.GroupVersionKind().GroupKind() && test.GetName() == item.Name &&
 		(test.GetNamespace() == item.Namespace || test.GetNamespace() == "" && item.Namespace == r.Release.Namespace)
 }
 
@@ -270,7 +267,7 @@ func (r *TestRun) judge(result reconciler.Result) []TestResult {
 	failed, waits := releases.Messages(result.Failures), releases.Messages(result.Waits)
 	results := make([]TestResult, 0, len(r.tests))
 	for _, test := range r.tests {
-		judged := TestResult{Test: display.ObjectOf(test), State: NotRun}
+		judged := TestResult{Test: display.ObjectOf(test), State: NotRun, hook: test}
 		if at := slices.IndexFunc(result.Inventory, func(item *reconciler.InventoryItem) bool { return r.isItemOf(test, item) }); at >= 0 {
 			item := result.Inventory[at]
 			judged.item, judged.Test = item, display.ObjectOf(item)
