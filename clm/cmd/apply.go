@@ -64,8 +64,7 @@ At the end, the notes of charts (NOTES.txt) are written to standard output.`,
 	flags.VisitAll(func(flag *pflag.Flag) { planned = append(planned, flag.Name) })
 	addChangeFlags(flags, &o.changeOptions)
 	addCancelFlag(flags, &o.Limits)
-	addSourceConflictsFlag(flags, &o.conflicts)
-	addNamespaceFlag(flags, &o.createNamespace)
+	o.addClusterFlags(flags)
 	flags.BoolVar(&o.revertOnFailure, "revert-on-failure", false,
 		"if it fails, return to the last revision that was ready, or delete the release if this is its first one; adopted objects are kept")
 	flags.BoolVar(&o.hideNotes, "hide-notes", false, "do not show the notes of charts; clm get notes shows them later")
@@ -87,6 +86,13 @@ func (o *applyOptions) addReleaseFlags(flags *pflag.FlagSet) {
 	flags.Lookup("hooks").Usage = hooksUsage + "; 'none' turns this off (default as in the last apply)"
 	addPolicyFlags(flags, &o.policies)
 	addPruneFlag(flags, &o.policies)
+}
+
+// addClusterFlags adds the flags that say what may be done in the cluster.
+func (o *applyOptions) addClusterFlags(flags *pflag.FlagSet) {
+	addConflictsFlag(flags, &o.conflicts, "keep leaves it alone, now and later, unless the manifest has changed it; ",
+		" (without the flag, the field is taken unless an earlier keep has left it alone)")
+	flags.BoolVar(&o.createNamespace, "create-namespace", false, "create the namespace of the release if it does not exist")
 }
 
 func (o *applyOptions) checkArgs(_ *cobra.Command, args []string) error {

@@ -77,12 +77,6 @@ func addConflictsFlag(flags *pflag.FlagSet, conflicts *choice, keep, byDefault s
 		keep+"refuse ends the command before anything is applied"+byDefault)
 }
 
-// addSourceConflictsFlag adds the flag --conflicts for commands that apply sources.
-func addSourceConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
-	addConflictsFlag(flags, conflicts, "keep leaves it alone, now and later, unless the manifest has changed it; ",
-		" (without the flag, the field is taken unless an earlier keep has left it alone)")
-}
-
 // conflictsOf returns what a plan for sources does about conflicts.
 func conflictsOf(conflicts choice) operation.Conflicts {
 	if conflicts.value == conflictsRefuse {
@@ -105,18 +99,23 @@ func addDeletionFlags(flags *pflag.FlagSet, limit *reconciler.MaxDeletions, appr
 
 // addCourseFlags adds the flags of changes that delete nothing and that clm waits for.
 func addCourseFlags(flags *pflag.FlagSet, o *changeOptions) {
-	o.output = choice{allowed: []string{outputJSON}}
-	addLimitFlags(flags, &o.Limits)
+	addOperationFlags(flags, &o.Limits, &o.dryRun, &o.yes, &o.output)
 	addDiffFlags(flags, &o.diff)
 	flags.BoolVar(&o.diff.show, "diff", false, "show the changes as a diff")
-	addDryRunFlag(flags, &o.dryRun)
-	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 	o.HistoryMax = defaultHistory
 	flags.Var(number(&o.HistoryMax, 0), "history-max", "number of revisions to keep; 0 keeps all")
 	o.HistoryMaxBytes = defaultHistoryBytes
 	flags.Var((*byteCount)(&o.HistoryMaxBytes), "history-max-bytes",
 		"number of bytes that values and manifests of all kept revisions may take in the cluster, compressed; the oldest revisions go first; 0 sets no limit")
-	flags.VarP(&o.output, "output", "o", "write events to standard output while the operation runs, one per line")
+}
+
+// addOperationFlags adds the flags of changes and deletions.
+func addOperationFlags(flags *pflag.FlagSet, limits *runner.Limits, dryRun *dryRun, yes *bool, output *choice) {
+	addLimitFlags(flags, limits)
+	addDryRunFlag(flags, dryRun)
+	flags.BoolVarP(yes, "yes", "y", false, "do not ask for confirmation")
+	output.allowed = []string{outputJSON}
+	flags.VarP(output, "output", "o", "write events to standard output while the operation runs, one per line")
 }
 
 const (
@@ -428,10 +427,6 @@ func addCancelFlag(flags *pflag.FlagSet, limits *runner.Limits) {
 	flags.BoolVar(&limits.CancelOlder, "cancel-older", false,
 		"cancel an apply or rollback of the release that an earlier process has in progress, instead of waiting until it ends, then make the plan again, which may be "+
 			"refused; wait for other operations")
-}
-
-func addNamespaceFlag(flags *pflag.FlagSet, create *bool) {
-	flags.BoolVar(create, "create-namespace", false, "create the namespace of the release if it does not exist")
 }
 
 // policyFlags are the policies of objects whose annotations say nothing.

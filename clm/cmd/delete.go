@@ -36,7 +36,7 @@ type deleteOptions struct {
 }
 
 func newDeleteCommand(e *environment) *cobra.Command {
-	o := deleteOptions{output: choice{allowed: []string{outputJSON}}}
+	o := deleteOptions{}
 	command := &cobra.Command{
 		Use:        "delete NAME",
 		SuggestFor: []string{"rm", "remove", "destroy"},
@@ -61,15 +61,12 @@ release is not deleted until its hooks have succeeded. To rerun a failed hook, d
 		},
 	}
 	flags := command.Flags()
-	addLimitFlags(flags, &o.Limits)
-	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
-	addDryRunFlag(flags, &o.dryRun)
+	addOperationFlags(flags, &o.Limits, &o.dryRun, &o.yes, &o.output)
 	flags.BoolVar(&o.SkipHooks, "skip-hooks", false, "skip the deletion hooks that are not complete; those that were applied are deleted")
 	flags.BoolVar(&o.SkipHooks, "no-hooks", false, "the same as --skip-hooks")
 	flags.BoolVar(&o.ignoreMissing, "ignore-not-found", false, "do nothing, and end with exit code 0, if the release does not exist")
 	flags.StringVar(&o.Approved, "approve-deletions", "",
 		"approve the deletion of the objects with delete policy confirm-on-delete that a refused deletion listed; `DIGEST` is the one it printed")
-	flags.VarP(&o.output, "output", "o", "write events to standard output while the operation runs, one per line")
 	return command
 }
 

@@ -89,8 +89,7 @@ func addPlanFlags(command *cobra.Command, o *planOptions) {
 	flags := command.Flags()
 	o.addReleaseFlags(flags)
 	addDiffFlags(flags, &o.diff)
-	addNamespaceFlag(flags, &o.createNamespace)
-	addSourceConflictsFlag(flags, &o.conflicts)
+	o.addClusterFlags(flags)
 	addDeletionFlags(flags, &o.maxDeletions, &o.approved)
 	flags.BoolVar(&o.exitCode, "exit-code", false, "exit with code 2 if there are changes")
 }
@@ -228,18 +227,13 @@ func content(object *unstructured.Unstructured) map[string]any {
 		return nil
 	}
 	object = object.DeepCopy()
-	object.SetLabels(unmarked(object.GetLabels()))
-	object.SetAnnotations(unmarked(object.GetAnnotations()))
-	return object.Object
-}
-
-// unmarked returns labels or annotations without the mark of clm; nil if there are no others.
-func unmarked(entries map[string]string) map[string]string {
-	delete(entries, releases.ReconcilerName+"/"+types.LabelKeySuffixOwnerId)
-	if len(entries) == 0 {
-		return nil
+	for _, kind := range []string{"labels", "annotations"} {
+		unstructured.RemoveNestedField(object.Object, "metadata", kind, releases.ReconcilerName+"/"+types.LabelKeySuffixOwnerId)
+		if left, _, _ := unstructured.NestedMap(object.Object, "metadata", kind); len(left) == 0 {
+			unstructured.RemoveNestedField(object.Object, "metadata", kind)
+		}
 	}
-	return entries
+	return object.Object
 }
 
 // listedAction is what people are told of a change in a list, in which hooks that stay the same are one line, unless

@@ -10,7 +10,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
@@ -88,8 +87,12 @@ func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 	objects := generated.Objects
 	encoded, failures := make([][]byte, len(objects)), make([]error, len(objects))
 	concurrent.Do(len(objects), func(i int) {
+		var err error
 		if operation.IsRegular(objects[i]) || o.includeHooks {
-			encoded[i], failures[i] = encode(objects[i])
+			encoded[i], err = manifest.Encode(objects[i].Object)
+		}
+		if err != nil {
+			failures[i] = fmt.Errorf("encoding %s: %w", types.IDOf(objects[i]), err)
 		}
 		objects[i] = nil // its text takes less memory
 	})
@@ -122,12 +125,4 @@ func (o templateOptions) request() (sources.Request, error) {
 	return sources.Request{
 		ReconcilerName: releases.ReconcilerName, Name: o.name, Revision: o.revision, Installed: o.isUpgrade, ReleaseHooks: o.includeHooks, Discovery: discovery,
 	}, err
-}
-
-func encode(object *unstructured.Unstructured) ([]byte, error) {
-	document, err := manifest.Encode(object.Object)
-	if err != nil {
-		return nil, fmt.Errorf("encoding %s: %w", types.IDOf(object), err)
-	}
-	return document, nil
 }

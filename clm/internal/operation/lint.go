@@ -85,7 +85,9 @@ func Lint(ctx context.Context, request LintRequest) ([]Finding, error) {
 // from completes a finding by the file of its object.
 func (f Finding) from(objects []*unstructured.Unstructured, origins []string) Finding {
 	namespace := f.of.GetNamespace()
-	at := slices.IndexFunc(objects, func(object *unstructured.Unstructured) bool { return keyIn(namespace, object) == keyIn(namespace, f.of) })
+	at := slices.IndexFunc(objects, func(object *unstructured.Unstructured) bool {
+		return keyIn(namespace, object) == keyIn(namespace, f.of)
+	})
 	if at >= 0 {
 		f.File = origins[at]
 	}

@@ -405,21 +405,15 @@ func findHeld(list []dependent, object types.ObjectKey) int {
 
 // leaveOut makes the revision of a plan one that does not have the objects. If it has none of them, it stays as it is.
 func leaveOut(plan *Plan, list []dependent, description string) error {
-	out := map[int]bool{}
-	for _, object := range list {
-		if object.rendered >= 0 {
-			out[object.rendered] = true
-		}
-	}
-	if len(out) == 0 {
-		return nil
-	}
 	content := plan.Content
 	content.Manifest = nil
 	for i, object := range plan.Content.Manifest {
-		if !out[i] {
+		if !slices.ContainsFunc(list, func(left dependent) bool { return left.rendered == i }) {
 			content.Manifest = append(content.Manifest, object)
 		}
+	}
+	if len(content.Manifest) == len(plan.Content.Manifest) {
+		return nil
 	}
 	return plan.Derive(content, description)
 }
