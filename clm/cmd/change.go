@@ -33,20 +33,44 @@ const comparing = "rendering the manifests and comparing them with the cluster"
 // changeOptions are the options of commands that change a release.
 type changeOptions struct {
 	operation.Options
+	operationFlags
 
-	dryRun dryRun
-	diff   diffFlags
-	yes    bool
+	diff diffFlags
 	// undeclared means that the command line does not declare the resulting release, so the user must confirm the plan.
 	undeclared   bool
 	conflicts    choice
 	maxDeletions reconciler.MaxDeletions // empty allows to delete all but one
 	approved     string                  // identifies held deletions
-	output       choice
 	// hideNotes does not show the notes of charts when sources are applied.
 	hideNotes bool
 	// failed, if set, is called when carrying out a plan has failed. The command fails in any case.
 	failed func(ctx context.Context, p *operation.Plan, failure error) error
+}
+
+// operationFlags are the options of changes and deletions.
+type operationFlags struct {
+	dryRun dryRun
+	yes    bool
+	output choice
+}
+
+func addOperationFlags(flags *pflag.FlagSet, limits *runner.Limits, o *operationFlags) {
+	addLimitFlags(flags, limits)
+	addDryRunFlag(flags, &o.dryRun)
+	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
+	o.output.allowed = []string{outputJSON}
+	flags.VarP(&o.output, "output", "o", "write events to standard output while the operation runs, one per line")
+}
+
+// events reports whether to write events for programs.
+func (o *operationFlags) events() bool { return o.output.value == outputJSON }
+
+// check prevents programs from parsing output for people.
+func (o *operationFlags) check() error {
+	if o.dryRun.isSet() && o.events() {
+		return errors.New("flags --output and --dry-run are mutually exclusive: a dry run does nothing that events could report")
+	}
+	return nil
 }
 
 func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
@@ -99,7 +123,7 @@ func addDeletionFlags(flags *pflag.FlagSet, limit *reconciler.MaxDeletions, appr
 
 // addCourseFlags adds the flags of changes that delete nothing and that clm waits for.
 func addCourseFlags(flags *pflag.FlagSet, o *changeOptions) {
-	addOperationFlags(flags, &o.Limits, &o.dryRun, &o.yes, &o.output)
+	addOperationFlags(flags, &o.Limits, &o.operationFlags)
 	addDiffFlags(flags, &o.diff)
 	flags.BoolVar(&o.diff.show, "diff", false, "show the changes as a diff")
 	o.HistoryMax = defaultHistory
@@ -107,15 +131,6 @@ func addCourseFlags(flags *pflag.FlagSet, o *changeOptions) {
 	o.HistoryMaxBytes = defaultHistoryBytes
 	flags.Var((*byteCount)(&o.HistoryMaxBytes), "history-max-bytes",
 		"number of bytes that values and manifests of all kept revisions may take in the cluster, compressed; the oldest revisions go first; 0 sets no limit")
-}
-
-// addOperationFlags adds the flags of changes and deletions.
-func addOperationFlags(flags *pflag.FlagSet, limits *runner.Limits, dryRun *dryRun, yes *bool, output *choice) {
-	addLimitFlags(flags, limits)
-	addDryRunFlag(flags, dryRun)
-	flags.BoolVarP(yes, "yes", "y", false, "do not ask for confirmation")
-	output.allowed = []string{outputJSON}
-	flags.VarP(output, "output", "o", "write events to standard output while the operation runs, one per line")
 }
 
 const (
@@ -153,22 +168,9 @@ func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) e
 	})
 }
 
-// events reports whether to write events for programs.
-func (o *changeOptions) events() bool { return o.output.value == outputJSON }
-
 // compares reports whether to send a dry run of each object to the server, even if no confirmation is needed.
 func (o *changeOptions) compares() bool {
 	return o.diff.show || o.dryRun.asksServer() || o.conflicts.value == conflictsRefuse || o.conflicts.value == conflictsKeep
-}
-
-// errDryRunEvents prevents programs from parsing output for people.
-var errDryRunEvents = errors.New("flags --output and --dry-run are mutually exclusive: a dry run does nothing that events could report")
-
-func (o *changeOptions) check() error {
-	if o.dryRun.isSet() && o.events() {
-		return errDryRunEvents
-	}
-	return nil
 }
 
 func (o *changeOptions) attempt(ctx context.Context, e *environment, s *runner.Connection, plan func(compare bool) (*operation.Plan, error)) error {

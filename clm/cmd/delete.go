@@ -25,14 +25,11 @@ import (
 
 type deleteOptions struct {
 	runner.Limits
-
 	operation.DeletionRequest
+	operationFlags
 
-	yes    bool
-	dryRun dryRun
 	// ignoreMissing makes it no error if there is no such release.
 	ignoreMissing bool
-	output        choice
 }
 
 func newDeleteCommand(e *environment) *cobra.Command {
@@ -61,7 +58,7 @@ release is not deleted until its hooks have succeeded. To rerun a failed hook, d
 		},
 	}
 	flags := command.Flags()
-	addOperationFlags(flags, &o.Limits, &o.dryRun, &o.yes, &o.output)
+	addOperationFlags(flags, &o.Limits, &o.operationFlags)
 	flags.BoolVar(&o.SkipHooks, "skip-hooks", false, "skip the deletion hooks that are not complete; those that were applied are deleted")
 	flags.BoolVar(&o.SkipHooks, "no-hooks", false, "the same as --skip-hooks")
 	flags.BoolVar(&o.ignoreMissing, "ignore-not-found", false, "do nothing, and end with exit code 0, if the release does not exist")
@@ -71,11 +68,10 @@ release is not deleted until its hooks have succeeded. To rerun a failed hook, d
 }
 
 func runDelete(ctx context.Context, e *environment, o deleteOptions) error {
-	events := o.output.value == outputJSON
-	if events && o.dryRun.isSet() {
-		return errDryRunEvents
+	if err := o.check(); err != nil {
+		return err
 	}
-	return e.repeat(ctx, events, func(s *runner.Connection, namespace string) error {
+	return e.repeat(ctx, o.events(), func(s *runner.Connection, namespace string) error {
 		o.Namespace = namespace
 		err := o.attempt(ctx, e, s)
 		if o.ignoreMissing && errors.Is(err, releases.ErrNotFound) {
@@ -125,7 +121,7 @@ func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *runner.C
 		return err
 	}
 	err = d.Delete(ctx, o.Limits)
-	if o.output.value != outputJSON {
+	if !o.events() {
 		e.explain(ctx, s, d.Release, err)
 	}
 	return shown(err)
