@@ -140,7 +140,7 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 func (o *applyOptions) request() operation.Request {
 	return operation.Request{
 		Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
-		Description: o.description, Conflicts: conflictsOf(o.conflicts), Approved: o.approved,
+		Description: o.description, Conflicts: operation.Conflicts(o.conflicts.value), Approved: o.approved,
 	}
 }
 

@@ -64,18 +64,9 @@ var foreignSourceFlags = map[string]string{
 	"app":       "the release name is an argument: clm apply NAME SOURCE",
 }
 
-// storedCredentials is the hint at what takes the place of flags that would send the same credentials to all
-// repositories of a chart.
-const storedCredentials = "clm uses the credentials that helm repo add and helm registry login have stored"
-
-// foreignChartFlags are those of commands about the dependencies of a chart.
-var foreignChartFlags = map[string]string{
-	"username":         storedCredentials,
-	"password":         storedCredentials,
-	"pass-credentials": storedCredentials,
-	"cert-file":        storedCredentials,
-	"key-file":         storedCredentials,
-}
+// credentialFlags are those of commands about the dependencies of a chart that would send the same credentials to all of
+// its repositories.
+var credentialFlags = []string{"username", "password", "pass-credentials", "cert-file", "key-file"}
 
 // suggestFlag adds to the error about an unknown flag what may have been meant.
 func suggestFlag(command *cobra.Command, err error) error {
@@ -88,8 +79,8 @@ func suggestFlag(command *cobra.Command, err error) error {
 	if strings.Contains(command.Use, "SOURCE") {
 		instead = cmp.Or(instead, foreignSourceFlags[name])
 	}
-	if strings.HasSuffix(command.Use, " CHART") {
-		instead = cmp.Or(instead, foreignChartFlags[name])
+	if strings.HasSuffix(command.Use, " CHART") && slices.Contains(credentialFlags, name) {
+		instead = "clm uses the credentials that helm repo add and helm registry login have stored"
 	}
 	if instead != "" {
 		return fmt.Errorf("%w; %s", err, named(command, instead))

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -86,10 +85,9 @@ func (o *lsOptions) list(ctx context.Context, e *environment, s *runner.Connecti
 // judge reads the dependents of the releases whose recorded states are not all that is to be known: of those that are
 // being applied, which may have become ready since, and, if they are asked for, of those that may be degraded.
 func (o *lsOptions) judge(ctx context.Context, e *environment, s *runner.Connection, found []*releases.Release) error {
-	const atOnce = 4  // releases
-	var mu sync.Mutex // guards noted
-	noted := map[string]bool{}
-	err := concurrent.Each(atOnce, found, func(_ int, release *releases.Release) error {
+	const atOnce = 4 // releases
+	notes := make([][]display.Note, len(found))
+	err := concurrent.Each(atOnce, found, func(i int, release *releases.Release) error {
 		isApplying := release.State == releases.StateApplying
 		if !isApplying && !(release.State == releases.StateReady && slices.Contains(o.states.values, string(views.StateDegraded))) {
 			return nil
@@ -103,14 +101,14 @@ func (o *lsOptions) judge(ctx context.Context, e *environment, s *runner.Connect
 			return fmt.Errorf("reading the dependents of release %s: %w", release, err)
 		}
 		if takeState(release, snapshot) {
-			mu.Lock()
-			defer mu.Unlock()
-			for _, note := range snapshot.Notes {
-				noted[note.String()] = true
-			}
+			notes[i] = snapshot.Notes
 		}
 		return nil
 	})
+	noted := map[string]bool{}
+	for _, note := range slices.Concat(notes...) {
+		noted[note.String()] = true
+	}
 	for _, note := range slices.Sorted(maps.Keys(noted)) {
 		fmt.Fprintln(e.err, display.Clean(note))
 	}

@@ -61,15 +61,17 @@ passed.`,
 }
 
 func (o *testOptions) addFilter(filter string) error {
-	if name, only := strings.CutPrefix(filter, "name="); only && name != "" {
-		o.Only = append(o.Only, name)
-		return nil
-	}
-	if name, except := strings.CutPrefix(filter, "!name="); except && name != "" {
+	rest, except := strings.CutPrefix(filter, "!")
+	name, found := strings.CutPrefix(rest, "name=")
+	switch {
+	case !found || name == "":
+		return fmt.Errorf("--filter: %q is neither name=NAME nor !name=NAME", filter)
+	case except:
 		o.Except = append(o.Except, name)
-		return nil
+	default:
+		o.Only = append(o.Only, name)
 	}
-	return fmt.Errorf("--filter: %q is neither name=NAME nor !name=NAME", filter)
+	return nil
 }
 
 func (o *testOptions) attempt(ctx context.Context, e *environment, s *runner.Connection) error {

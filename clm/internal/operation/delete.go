@@ -130,7 +130,12 @@ func (r *removal) deleteDependents(ctx context.Context) error {
 // deleteTests removes what tests have left before the release is deleted. These objects may be instances of types of
 // the release, and hide foreign instances; so deleteTests looks for blockers again.
 func (r *removal) deleteTests(ctx context.Context) error {
-	if err := ClearTests(ctx, r.connection, r.operation, r.Release, r.limits.Timeout); err != nil {
+	target, err := runner.NewTarget(r.connection, releases.TestOwnerID(r.Release.Namespace, r.Release.Name), r.Release.TestInventory)
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	if err := removeTests(ctx, &testStore{connection: r.connection, operation: r.operation}, target, r.limits.Timeout, nil); err != nil {
 		return err
 	}
 	if err := r.findBlockers(ctx); err != nil {
@@ -315,16 +320,6 @@ func (d *Deletion) blockade() string {
 // isOwnNamespace reports whether a dependent is the namespace that has the record of its release. It is orphaned.
 func isOwnNamespace(item *reconciler.InventoryItem, namespace string) bool {
 	return item.Group == "" && item.Kind == "Namespace" && item.Name == namespace
-}
-
-// ClearTests removes the objects of test runs, as part of an operation on the release. A timeout of 0 means no limit.
-func ClearTests(ctx context.Context, c *runner.Connection, o *runner.Operation, release *releases.Release, timeout time.Duration) error {
-	target, err := runner.NewTarget(c, releases.TestOwnerID(release.Namespace, release.Name), release.TestInventory)
-	if err != nil {
-		return err
-	}
-	defer target.Close()
-	return removeTests(ctx, &testStore{connection: c, operation: o}, target, timeout, nil)
 }
 
 // removeTests removes the objects of test runs, apart from those that stay; nil removes all.
