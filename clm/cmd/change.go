@@ -309,9 +309,6 @@ func (e *environment) consent(given, declared bool) consent {
 	return c
 }
 
-// openDialog opens the terminal if the streams are those of the process.
-func (e *environment) openDialog() (*display.Dialog, error) { return display.OpenDialog(e.in, e.err) }
-
 // needed reports whether a confirmation is required.
 func (c consent) needed() bool { return c.dialog != nil || c.silence != nil }
 

@@ -268,10 +268,7 @@ func adaptToPluginName(root *cobra.Command, args []string) []string {
 	if name != pluginName && name != pluginCompletionName {
 		return args
 	}
-	if root.Annotations == nil {
-		root.Annotations = map[string]string{}
-	}
-	root.Annotations[cobra.CommandDisplayNameAnnotation] = pluginDisplayName
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: pluginDisplayName}
 	renameExamples(root)
 	if name == pluginCompletionName {
 		return append([]string{cobra.ShellCompRequestCmd}, args...)

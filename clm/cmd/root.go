@@ -89,7 +89,7 @@ func inLines(err error) string {
 
 func newCommand() *cobra.Command {
 	e := &environment{streams: streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}}
-	e.dialog = e.openDialog
+	e.dialog = func() (*display.Dialog, error) { return display.OpenDialog(e.in, e.err) }
 	return newRootCommand(e)
 }
 

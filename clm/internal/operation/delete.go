@@ -130,12 +130,12 @@ func (r *removal) deleteDependents(ctx context.Context) error {
 // deleteTests removes what tests have left before the release is deleted. These objects may be instances of types of
 // the release, and hide foreign instances; so deleteTests looks for blockers again.
 func (r *removal) deleteTests(ctx context.Context) error {
-	target, err := runner.NewTarget(r.connection, releases.TestOwnerID(r.Release.Namespace, r.Release.Name), r.Release.TestInventory)
-	if err != nil {
+	run := &TestRun{Release: r.Release, connection: r.connection, operation: r.operation, request: TestRequest{Limits: r.limits}}
+	if err := run.begin(); err != nil {
 		return err
 	}
-	defer target.Close()
-	if err := removeTests(ctx, &testStore{connection: r.connection, operation: r.operation}, target, r.limits.Timeout, nil); err != nil {
+	defer run.target.Close()
+	if err := run.remove(ctx, nil); err != nil {
 		return err
 	}
 	if err := r.findBlockers(ctx); err != nil {
@@ -320,63 +320,4 @@ func (d *Deletion) blockade() string {
 // isOwnNamespace reports whether a dependent is the namespace that has the record of its release. It is orphaned.
 func isOwnNamespace(item *reconciler.InventoryItem, namespace string) bool {
 	return item.Group == "" && item.Kind == "Namespace" && item.Name == namespace
-}
-
-// removeTests removes the objects of test runs, apart from those that stay; nil removes all.
-func removeTests(ctx context.Context, s *testStore, target *runner.Target, timeout time.Duration, stays func(item *reconciler.InventoryItem) bool) error {
-	release, board := s.operation.Release(), s.operation.Board()
-	var gone []*reconciler.InventoryItem
-	for _, item := range release.TestInventory {
-		if stays != nil && stays(item) {
-			s.kept = append(s.kept, item)
-		} else {
-			gone = append(gone, item)
-		}
-	}
-	if len(gone) == 0 {
-		return nil
-	}
-	board.Expect(gone)
-	const phase = "deleting test objects"
-	c := &runner.Convergence{
-		Target: target, Board: board, Timeout: timeout, Start: phase, Phase: func(reconciler.Result) string { return phase },
-		Call: func(ctx context.Context) (reconciler.Result, error) {
-			owner := s.owner(ctx, target)
-			owner.Inventory = gone
-			result, err := target.Engine().Delete(ctx, reconciler.DeleteRequest{Owner: owner, Unasked: true})
-			gone = result.Inventory
-			release.TestInventory = slices.Concat(s.kept, gone)
-			return result, err
-		},
-	}
-	if _, err := c.Run(ctx); err != nil {
-		return err
-	}
-	return s.operation.Record(ctx, func(release *releases.Release) { release.TestInventory = s.kept })
-}
-
-// owner is the release as the owner of its tests.
-func (s *testStore) owner(ctx context.Context, target *runner.Target) reconciler.Owner {
-	release := s.operation.Release()
-	owner := ownerOf(target, release)
-	owner.Inventory, owner.Store, owner.Fence = release.TestInventory, s, s.operation.Fence(ctx)
-	return owner
-}
-
-// testStore records the inventory of tests.
-type testStore struct {
-	connection *runner.Connection
-	operation  *runner.Operation
-	// kept are items that stay in the inventory, in addition to those of Save.
-	kept []*reconciler.InventoryItem
-}
-
-// Save records the inventory and the kept items.
-func (s *testStore) Save(ctx context.Context, inventory []*reconciler.InventoryItem) error {
-	if err := s.operation.CheckLock(ctx); err != nil {
-		return err
-	}
-	release := s.operation.Release()
-	release.TestInventory = slices.Concat(s.kept, inventory)
-	return s.connection.Records().Save(ctx, release)
 }

@@ -120,11 +120,7 @@ func rollbackTarget(release *releases.Release, number int64) (releases.Revision,
 		return *current, nil
 	}
 	for _, revision := range slices.Backward(release.Revisions) {
-		wanted := revision.Number == number
-		if number == 0 {
-			wanted = revision.State == releases.RevisionSuperseded
-		}
-		if wanted {
+		if revision.Number == number || number == 0 && revision.State == releases.RevisionSuperseded {
 			return revision, nil
 		}
 	}
