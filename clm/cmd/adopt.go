@@ -107,35 +107,35 @@ func defaultPolicies() reconciler.Policies {
 }
 
 func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *runner.Connection, namespace, name string) error {
-	a, err := operation.PlanHelmAdoption(ctx, s, namespace, name, defaultPolicies())
+	release, p, err := operation.PlanHelmAdoption(ctx, s, namespace, name, defaultPolicies())
 	if err != nil {
 		return err
 	}
-	defer a.Plan.Close()
-	if a.Plan == nil {
-		fmt.Fprintf(e.err, "Helm release %s has become a release of clm already.\n", a.Helm)
-		return o.retireAlone(ctx, e, s, a.Helm)
+	if p == nil {
+		fmt.Fprintf(e.err, "Helm release %s has become a release of clm already.\n", release)
+		return o.retireAlone(ctx, e, s, release)
 	}
-	deployed := a.Helm.Deployed
-	fmt.Fprintf(e.err, "Revision %d of Helm release %s is deployed, from %s.\n", deployed.Number, a.Helm, display.Clean(sourceTexts(deployed.Sources)))
-	e.warnOfHelm(a)
+	defer p.Close()
+	deployed := release.Deployed
+	fmt.Fprintf(e.err, "Revision %d of Helm release %s is deployed, from %s.\n", deployed.Number, release, display.Clean(sourceTexts(deployed.Sources)))
+	e.warnOfHelm(release)
 	if o.deleteRecord {
-		fmt.Fprintln(e.err, recordText(a.Helm)+" is deleted at the end.")
+		fmt.Fprintln(e.err, recordText(release)+" is deleted at the end.")
 	}
-	err = o.attempt(ctx, e, s, func(bool) (*operation.Plan, error) { return a.Plan, nil })
+	err = o.attempt(ctx, e, s, func(bool) (*operation.Plan, error) { return p, nil })
 	if err != nil || o.dryRun.isSet() {
 		return err
 	}
-	if len(a.Plan.Pending()) == 0 {
+	if len(p.Pending()) == 0 {
 		// There was no question.
-		return o.retireAlone(ctx, e, s, a.Helm)
+		return o.retireAlone(ctx, e, s, release)
 	}
-	return o.retire(ctx, e, s, a.Helm)
+	return o.retire(ctx, e, s, release)
 }
 
 // warnOfHelm names other programs that have installed objects of the release.
-func (e *environment) warnOfHelm(a *operation.HelmAdoption) {
-	for _, program := range a.Programs {
+func (e *environment) warnOfHelm(release *operation.HelmRelease) {
+	for _, program := range release.Programs {
 		fmt.Fprintf(e.err, "Warning: objects of the release were installed by %s, a program with Helm's packages. If it is a controller, stop it from managing the release first. "+
 			"clm does not remove the fields that it has set and the chart no longer has; to remove them: clm apply with --update-policy replace\n", display.Clean(program))
 	}

@@ -38,86 +38,77 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// HelmAdoption is what will happen when a release of Helm becomes a release of clm.
-type HelmAdoption struct {
-	// Helm is the release as Helm has recorded it.
-	Helm *HelmRelease
-	// Programs are the field managers other than Helm's that have installed objects of the release with Helm's
-	// packages, such as controllers. Fields that these have set, and that are not declared, stay.
-	Programs []string
-	// Plan records the revision that is installed, and applies it. It is nil if that was done before.
-	Plan *Plan
-}
-
 // PlanHelmAdoption plans to make a release of Helm one of clm, with the same name and namespace, and with policies for
 // objects without annotations. Its first revision is the one that is installed, with the number, time, values and objects
 // that Helm has recorded; hooks count as completed. Objects that have the marks of the Helm release are adopted; those of
 // other owners are refused.
 //
-// If such an adoption was interrupted, it is continued. The error is a RefusedError if there is another release of clm
-// with the name, or if there is nothing to adopt. The caller closes the plan.
-func PlanHelmAdoption(ctx context.Context, c *runner.Connection, namespace, name string, policies reconciler.Policies) (*HelmAdoption, error) {
+// If such an adoption was interrupted, it is continued; if it was completed before, there is no plan. The error is a
+// RefusedError if there is another release of clm with the name, or if there is nothing to adopt. The caller closes the
+// plan.
+func PlanHelmAdoption(ctx context.Context, c *runner.Connection, namespace, name string, policies reconciler.Policies) (*HelmRelease, *Plan, error) {
 	release, err := find(ctx, c, namespace, name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	a := &HelmAdoption{}
-	if a.Helm, err = readHelm(ctx, c.Client(), namespace, name); err != nil {
-		return nil, err
+	helms, err := readHelm(ctx, c.Client(), namespace, name)
+	if err != nil {
+		return nil, nil, err
 	}
-	deployed, current := a.Helm.Deployed, release.Current()
+	deployed, current := helms.Deployed, release.Current()
 	isKnown := slices.ContainsFunc(release.Revisions, func(revision releases.Revision) bool {
 		return revision.Number == deployed.Number && revision.Created.Equal(deployed.Created)
 	})
 	switch {
 	// Without revisions, the process has died that was about to record the first one.
 	case !isKnown && (current != nil || len(release.Inventory) > 0):
-		return nil, releases.Refused("there is a release %s of clm already, and it was not made from revision %d of the Helm release; nothing was changed. "+
+		return nil, nil, releases.Refused("there is a release %s of clm already, and it was not made from revision %d of the Helm release; nothing was changed. "+
 			"If it was made from an earlier one, delete Helm's record: kubectl delete secrets,configmaps -l owner=helm,name=%s -n %s",
 			release, deployed.Number, release.Name, release.Namespace)
 	case isKnown && (current.Number > deployed.Number || release.State == releases.StateReady):
-		return a, nil
+		return helms, nil, nil
 	}
-	return a, a.plan(ctx, c, release, policies)
+	plan, err := helms.adoption(ctx, c, release, policies)
+	return helms, plan, err
 }
 
-func (a *HelmAdoption) plan(ctx context.Context, c *runner.Connection, release *releases.Release, policies reconciler.Policies) error {
+// adoption plans to record the revision that is installed, and to apply it.
+func (r *HelmRelease) adoption(ctx context.Context, c *runner.Connection, release *releases.Release, policies reconciler.Policies) (*Plan, error) {
 	current := release.Current()
 	plan := &Plan{connection: c, Release: release, intent: intent{Operation: Adopt, New: current == nil}, confirm: func(ctx context.Context) error {
-		err := a.Helm.confirm(ctx, c.Client())
+		err := r.confirm(ctx, c.Client())
 		if errors.Is(err, ErrHelmChanged) {
 			return &releases.ChangedError{Release: release.String()}
 		}
 		return err
 	}}
 	var err error
-	if plan.Content, err = a.Helm.content(); err != nil {
-		return err
+	if plan.Content, err = r.content(); err != nil {
+		return nil, err
 	}
 	if err := checkManifest(release, plan.Content.Manifest, c.Client().Scheme()); err != nil {
-		return err
+		return nil, err
 	}
 	if current != nil {
 		plan.Revision = *current
 	} else {
-		plan.Revision = a.Helm.Deployed
+		plan.Revision = r.Deployed
 		plan.Revision.Policies, plan.Revision.Objects, plan.Revision.Inputs = policies, len(plan.Content.Manifest), unordered
 		if plan.Revision.Inputs, err = inputs(plan.Content, plan.Revision); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if err := a.choose(ctx, plan); err != nil {
-		return err
+	if err := r.choose(ctx, plan); err != nil {
+		return nil, err
 	}
-	if err := plan.Compare(ctx, true); err != nil {
-		return err
+	if err = plan.Compare(ctx, true); err == nil {
+		err = confirmNew(ctx, c.Records(), plan)
 	}
-	if err := confirmNew(ctx, c.Records(), plan); err != nil {
+	if err != nil {
 		plan.Close()
-		return err
+		return nil, err
 	}
-	a.Plan = plan
-	return nil
+	return plan, nil
 }
 
 // content returns what the installed revision consists of, with the annotations that Helm's ones become.
@@ -144,14 +135,14 @@ const readsAtOnce = 8
 
 // choose reads the objects of the revision. Those that have the marks of the Helm release, and of no other owner, are
 // adopted; hooks count as completed; and all others are applied as always.
-func (a *HelmAdoption) choose(ctx context.Context, plan *Plan) error {
+func (r *HelmRelease) choose(ctx context.Context, plan *Plan) error {
 	clnt := plan.connection.Client()
 	var placed []display.Object
 	for _, object := range plan.Content.Manifest {
 		if !IsRegular(object) {
 			continue
 		}
-		namespace, err := display.Namespace(clnt.RESTMapper(), object, a.Helm.Namespace)
+		namespace, err := display.Namespace(clnt.RESTMapper(), object, r.Namespace)
 		if err != nil {
 			return err
 		}
@@ -176,13 +167,13 @@ func (a *HelmAdoption) choose(ctx context.Context, plan *Plan) error {
 		return err
 	}
 	for i, object := range placed {
-		if a.Helm.owns(found[i]) {
+		if r.owns(found[i]) {
 			plan.TakeOver(object)
-			a.Programs = append(a.Programs, programsOf(found[i])...)
+			r.Programs = append(r.Programs, programsOf(found[i])...)
 		}
 	}
-	slices.Sort(a.Programs)
-	a.Programs = slices.DeleteFunc(slices.Compact(a.Programs), runner.Reclaims)
+	slices.Sort(r.Programs)
+	r.Programs = slices.DeleteFunc(slices.Compact(r.Programs), runner.Reclaims)
 	return nil
 }
 
@@ -259,6 +250,10 @@ type HelmRelease struct {
 	// Deployed is the revision that is installed. It was created when Helm began to install it, without fractions of
 	// seconds.
 	Deployed releases.Revision
+	// Programs are the field managers other than Helm's that have installed objects of the release with Helm's
+	// packages, such as controllers. Fields that these have set, and that are not declared, stay. Only a planned
+	// adoption knows them.
+	Programs []string
 
 	// records of the revisions, oldest first; there is at least one.
 	records []helmRecord

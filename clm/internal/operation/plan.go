@@ -112,9 +112,9 @@ type intent struct {
 	Again bool `json:"again,omitempty"`
 }
 
-// Close stops watching the dependents. It may be called more than once, and for no plan at all.
+// Close stops watching the dependents. It may be called more than once.
 func (p *Plan) Close() {
-	if p != nil && p.target != nil {
+	if p.target != nil {
 		p.target.Close()
 	}
 }
