@@ -46,12 +46,17 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
   clm adopt web --from-helm --delete-helm-record`,
 		Args: func(_ *cobra.Command, args []string) error { return o.checkArguments(args) },
 		RunE: func(command *cobra.Command, args []string) error {
-			if o.fromHelm {
-				return o.runFromHelm(command.Context(), e, args[0])
+			if !o.fromHelm {
+				return o.run(command.Context(), e, func(s *runner.Connection, namespace string, _ bool) (*operation.Plan, error) {
+					request := operation.HandoverRequest{Namespace: namespace, Name: args[0], Objects: args[1:], Approved: o.approved}
+					return operation.PlanAdoption(command.Context(), s, request)
+				})
 			}
-			return o.run(command.Context(), e, func(s *runner.Connection, namespace string, _ bool) (*operation.Plan, error) {
-				request := operation.HandoverRequest{Namespace: namespace, Name: args[0], Objects: args[1:], Approved: o.approved}
-				return operation.PlanAdoption(command.Context(), s, request)
+			if err := o.check(); err != nil {
+				return err
+			}
+			return e.repeat(command.Context(), o.events(), func(s *runner.Connection, namespace string) error {
+				return o.adoptFromHelm(command.Context(), e, s, namespace, args[0])
 			})
 		},
 	}
@@ -88,16 +93,6 @@ func (o *adoptOptions) checkArguments(args []string) error {
 	}
 }
 
-// runFromHelm makes a release of Helm one of clm.
-func (o *adoptOptions) runFromHelm(ctx context.Context, e *environment, name string) error {
-	if err := o.check(); err != nil {
-		return err
-	}
-	return e.repeat(ctx, o.events(), func(s *runner.Connection, namespace string) error {
-		return o.adopt(ctx, e, s, namespace, name)
-	})
-}
-
 // defaultPolicies are the policies of clm apply without flags, so that applying the same chart afterwards makes no
 // revision that differs only by them.
 func defaultPolicies() reconciler.Policies {
@@ -106,7 +101,8 @@ func defaultPolicies() reconciler.Policies {
 	return operation.Lasting(flags.policies())
 }
 
-func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *runner.Connection, namespace, name string) error {
+// adoptFromHelm makes a release of Helm one of clm.
+func (o *adoptOptions) adoptFromHelm(ctx context.Context, e *environment, s *runner.Connection, namespace, name string) error {
 	release, p, err := operation.PlanHelmAdoption(ctx, s, namespace, name, defaultPolicies())
 	if err != nil {
 		return err

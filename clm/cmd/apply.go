@@ -17,6 +17,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // applyOptions are what clm apply was given.
@@ -85,7 +86,9 @@ func (o *applyOptions) addReleaseFlags(flags *pflag.FlagSet) {
 	addSourceFlags(flags, &o.sources)
 	flags.Lookup("hooks").Usage = hooksUsage + "; 'none' turns this off (default as in the last apply)"
 	addPolicyFlags(flags, &o.policies)
-	addPruneFlag(flags, &o.policies)
+	o.policies.prune = choice{value: types.PrunePolicyDelete, allowed: []string{types.PrunePolicyDelete, types.PrunePolicyConfirm, pruneReport}}
+	flags.Var(&o.policies.prune, "prune",
+		"what to do with objects that are no longer in the manifests: delete them, delete them after --approve-deletions, or keep and report them")
 }
 
 // addClusterFlags adds the flags that say what may be done in the cluster.

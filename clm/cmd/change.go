@@ -439,11 +439,6 @@ func addPolicyFlags(flags *pflag.FlagSet, p *policyFlags) {
 	flags.Var(&p.update, "update-policy", "how to update objects")
 }
 
-func addPruneFlag(flags *pflag.FlagSet, p *policyFlags) {
-	p.prune = choice{value: types.PrunePolicyDelete, allowed: []string{types.PrunePolicyDelete, types.PrunePolicyConfirm, pruneReport}}
-	flags.Var(&p.prune, "prune", "what to do with objects that are no longer in the manifests: delete them, delete them after --approve-deletions, or keep and report them")
-}
-
 func (p policyFlags) policies() reconciler.Policies {
 	policies := reconciler.Policies{Adoption: reconciler.AdoptionPolicy(p.adopt.value), Update: reconciler.UpdatePolicy(p.update.value)}
 	switch p.prune.value {

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/display"
@@ -63,7 +62,11 @@ func newFetchDependenciesCommand(e *environment, command *cobra.Command, fetch f
 		}
 		return showDependencies(e, args[0])
 	}
-	addFetchFlags(command.Flags(), &options)
+	flags := command.Flags()
+	flags.BoolVar(&options.Verify, "verify", false, "refuse charts without a valid signature")
+	flags.Var(filePath(&options.Keyring), "keyring", "`file` with the public keys for --verify")
+	flags.BoolVar(&options.PlainHTTP, "plain-http", false, "allow repositories without encryption, and use it for registries")
+	flags.Var(filePath(&options.CAFile), "ca-file", "`file` with certificates of authorities to trust, in addition to those of the system; those of a repository in repositories.yaml win")
 	command.MarkFlagsRequiredTogether("verify", "keyring")
 	return command
 }
@@ -71,13 +74,6 @@ func newFetchDependenciesCommand(e *environment, command *cobra.Command, fetch f
 // errInsecure is about a flag that all commands have for the API server, and Helm has for repositories.
 var errInsecure = errors.New("flag --insecure-skip-tls-verify is about the API server, which is not asked here; " +
 	"--ca-file names the authorities to trust for repositories and registries")
-
-func addFetchFlags(flags *pflag.FlagSet, o *remote.DependencyOptions) {
-	flags.BoolVar(&o.Verify, "verify", false, "refuse charts without a valid signature")
-	flags.Var(filePath(&o.Keyring), "keyring", "`file` with the public keys for --verify")
-	flags.BoolVar(&o.PlainHTTP, "plain-http", false, "allow repositories without encryption, and use it for registries")
-	flags.Var(filePath(&o.CAFile), "ca-file", "`file` with certificates of authorities to trust, in addition to those of the system; those of a repository in repositories.yaml win")
-}
 
 // showDependencies says what is in folder charts.
 func showDependencies(e *environment, folder string) error {

@@ -65,7 +65,7 @@ func TestHostileObjectSet(t *testing.T) {
 		expectHarmless(t, shown.String())
 		(&viewer{environment: &environment{streams: streams{out: &news}}, said: map[string]string{}}).sayNews(v)
 		expectHarmless(t, news.String())
-		object, err := v.object()
+		object, err := plain(v.object())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
-	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/internal/helm/linter"
 )
 

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
