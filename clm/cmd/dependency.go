@@ -66,7 +66,8 @@ func newFetchDependenciesCommand(e *environment, command *cobra.Command, fetch f
 	flags.BoolVar(&options.Verify, "verify", false, "refuse charts without a valid signature")
 	flags.Var(filePath(&options.Keyring), "keyring", "`file` with the public keys for --verify")
 	flags.BoolVar(&options.PlainHTTP, "plain-http", false, "allow repositories without encryption, and use it for registries")
-	flags.Var(filePath(&options.CAFile), "ca-file", "`file` with certificates of authorities to trust, in addition to those of the system; those of a repository in repositories.yaml win")
+	flags.Var(filePath(&options.CAFile), "ca-file",
+		"`file` with certificates of authorities to trust, in addition to those of the system; those of a repository in repositories.yaml win")
 	command.MarkFlagsRequiredTogether("verify", "keyring")
 	return command
 }

@@ -237,11 +237,11 @@ func withKept(object *unstructured.Unstructured, kept []string) *unstructured.Un
 		return object
 	}
 	slices.Sort(kept)
-	further := map[string]string{}
-	for _, key := range []string{ignoredKey, keptKey} {
-		further[key] = strings.TrimPrefix(values[key]+","+strings.Join(slices.Compact(kept), ","), ",")
-	}
-	return annotated(object, further)
+	added := strings.Join(slices.Compact(kept), ",")
+	return annotated(object, map[string]string{
+		ignoredKey: strings.TrimPrefix(values[ignoredKey]+","+added, ","),
+		keptKey:    strings.TrimPrefix(values[keptKey]+","+added, ","),
+	})
 }
 
 // withoutKept returns recorded objects without the fields that they keep in addition to those that their manifests
