@@ -195,10 +195,7 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *operation.
 	if err := back.Unapproved(); err != nil {
 		return unreverted(ctx, p, failure, err)
 	}
-	options := o.Options
-	options.Limits = limits
-	options.Exact, options.Wait, options.Reverts = false, operation.WaitReady, false
-	err = back.Apply(ctx, options)
+	err = back.Apply(ctx, operation.Options{Limits: limits, HistoryMax: o.HistoryMax, HistoryMaxBytes: o.HistoryMaxBytes})
 	o.sayReverted(e, err, fmt.Sprintf("revision %d has failed; in force is revision %d, with the objects of revision %d", p.Revision.Number, back.Revision.Number, ready.Number))
 	return concluded(ctx, failure, err)
 }

@@ -219,17 +219,13 @@ func releaseContent(release *releases.Release) map[string]any {
 	status := map[string]any{"state": release.State, "dependents": release.Items()}
 	addKnown(status, map[string]any{
 		"message": release.Message, "problem": release.Problem, "deletionStage": release.DeletionStage, "awaited": release.Awaited(),
+		"updated": timestamp(release.Updated),
 	})
-	if !release.Updated.IsZero() {
-		status["updated"] = timestamp(release.Updated)
-	}
 	if current := release.Current(); current != nil {
 		status["revision"] = revisionContent(*current)
 	}
 	metadata := map[string]any{}
-	if !release.Created.IsZero() {
-		metadata["creationTimestamp"] = timestamp(release.Created)
-	}
+	addKnown(metadata, map[string]any{"creationTimestamp": timestamp(release.Created)})
 	return map[string]any{"metadata": metadata, "status": status}
 }
 

@@ -92,15 +92,19 @@ func viewObjects(ctx context.Context, e *environment, s *runner.Connection, foun
 		}
 		shown.trees = append(shown.trees, setTree{set: set, Report: report})
 	}
-	v := newViewer(e, printed, false)
-	v.show(shown, shown.notes())
-	if err := v.close(); err != nil || whole {
-		return err
+	for _, note := range shown.notes() {
+		fmt.Fprintln(e.err, display.Clean(note.String()))
 	}
-	if !shown.isReady() {
+	var err error
+	if printed.forPeople() {
+		err = shown.write(e.out, e.style(e.out), display.Limit(e.out))
+	} else {
+		err = printed.print(e.out, shown.object())
+	}
+	if err == nil && !whole && !shown.isReady() {
 		return &exitError{code: exitNotReady}
 	}
-	return nil
+	return err
 }
 
 func newObjectsEventsCommand(e *environment) *cobra.Command {
@@ -339,14 +343,6 @@ func (v objectsView) writeTrees(out io.Writer, style display.Style, width int) e
 		}
 	}
 	return nil
-}
-
-func (v objectsView) facts() []fact {
-	var facts []fact
-	for _, condition := range v.conditions() {
-		facts = append(facts, fact{condition.Type, fmt.Sprintf("%s: %s: %s", condition.Status, condition.Reason, condition.Message)})
-	}
-	return facts
 }
 
 func (v objectsView) object() *unstructured.Unstructured {

@@ -128,8 +128,13 @@ func namesFor[O types.ObjectKey](out io.Writer, namespace string, objects []O) *
 // age is how long ago something was, as kubectl writes it.
 func age(since, now time.Time) string { return cmp.Or(display.Age(since, now), "<unknown>") }
 
-// timestamp is how programs are told of a time.
-func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+// timestamp is how programs are told of a time; empty if it is not known.
+func timestamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
 
 // addKnown adds to a content what is known: texts and lists that are not empty, and values that are not zero.
 func addKnown(content, known map[string]any) {
@@ -236,11 +241,8 @@ func (v *viewer) trouble(err error) {
 	v.draw()
 }
 
-func (v *viewer) keep(err error) {
-	if v.err == nil {
-		v.err = err
-	}
-}
+// keep notes the first error.
+func (v *viewer) keep(err error) { v.err = cmp.Or(v.err, err) }
 
 // close leaves the last view where it can be read, and returns the first error there was.
 func (v *viewer) close() error {

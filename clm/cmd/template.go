@@ -123,6 +123,11 @@ func (o templateOptions) request() (sources.Request, error) {
 	}
 	discovery, err := o.sources.offline()
 	return sources.Request{
-		ReconcilerName: releases.ReconcilerName, Name: o.name, Revision: o.revision, Installed: o.isUpgrade, ReleaseHooks: o.includeHooks, Discovery: discovery,
+		ReconcilerName: releases.ReconcilerName,
+		Name:           o.name,
+		Revision:       o.revision,
+		Installed:      o.isUpgrade,
+		ReleaseHooks:   o.includeHooks,
+		Discovery:      discovery,
 	}, err
 }

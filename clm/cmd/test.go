@@ -79,11 +79,7 @@ func (o *testOptions) attempt(ctx context.Context, e *environment, s *runner.Con
 	if err != nil {
 		return err
 	}
-	var results []operation.TestResult
-	var failure error
-	if !run.Empty() {
-		results, failure = run.Execute(ctx)
-	}
+	results, failure := run.Execute(ctx)
 	if failure == nil || len(results) > 0 {
 		if err := o.show(e, results); err != nil {
 			return err

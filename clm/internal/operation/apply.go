@@ -365,7 +365,11 @@ func (a *application) enter(ctx context.Context) error {
 
 // converge calls the engine until all objects are ready.
 func (a *application) converge(ctx context.Context) (reconciler.Result, error) {
-	request := a.request(a.operation.Fence(ctx))
+	request := a.plan.request(a.operation)
+	request.Fence, request.CarryOn = a.operation.Fence(ctx), a.options.Wait == WaitNothing
+	if a.options.Exact {
+		request.Expected = a.plan.Exact
+	}
 	board := a.operation.Board()
 	board.ExpectChanges(a.plan.Changes)
 	board.Expect(a.plan.Release.Inventory)
@@ -378,17 +382,6 @@ func (a *application) converge(ctx context.Context) (reconciler.Result, error) {
 		err = errors.Join(err, a.operation.LiftBarriers(ctx, a.plan.target))
 	}
 	return result, err
-}
-
-// request returns the request for the engine that carries out the plan.
-func (a *application) request(fence func() error) reconciler.ApplyRequest {
-	request := a.plan.request(a.operation)
-	request.Fence = fence
-	request.CarryOn = a.options.Wait == WaitNothing
-	if a.options.Exact {
-		request.Expected = a.plan.Exact
-	}
-	return request
 }
 
 // call makes one call of the engine, and changes the request for the next one.
@@ -410,13 +403,6 @@ func written(inventory []*reconciler.InventoryItem, upTo int) bool {
 	return !slices.ContainsFunc(inventory, func(item *reconciler.InventoryItem) bool {
 		return item.Phase == reconciler.PhaseScheduledForApplication && item.ApplyOrder <= upTo
 	})
-}
-
-// goesOn reports whether an operation that has ended with an error, or none, before everything was ready, left a
-// revision with which the next one continues.
-func goesOn(failure error) bool {
-	_, isInterrupted := errors.AsType[*releases.InterruptedError](failure)
-	return failure == nil || isInterrupted
 }
 
 // maxFailure is how much of the reason of a failure is kept with a revision, in bytes: the index of a release has all
@@ -451,6 +437,7 @@ func unawait(p *Plan) {
 
 // leave records how the operation ended.
 func (a *application) leave(ctx context.Context, result reconciler.Result, failure error) error {
+	interrupted, isInterrupted := errors.AsType[*releases.InterruptedError](failure)
 	return a.operation.Record(ctx, func(release *releases.Release) {
 		current := release.Current()
 		switch {
@@ -462,14 +449,14 @@ func (a *application) leave(ctx context.Context, result reconciler.Result, failu
 			current.State = cmp.Or(map[releases.State]releases.RevisionState{
 				releases.StateReady: releases.RevisionReady, releases.StateFailed: releases.RevisionFailed,
 			}[a.former], releases.RevisionApplying)
-		case goesOn(failure):
+		case failure == nil || isInterrupted:
 			// The next operation continues with it.
 			if failure == nil {
 				unawait(a.plan)
 			}
 			release.State = releases.StateApplying
 			release.Message = "not everything was ready when the last operation ended"
-			if interrupted, found := errors.AsType[*releases.InterruptedError](failure); found && interrupted.CanceledBy != "" {
+			if isInterrupted && interrupted.CanceledBy != "" {
 				release.Message = releases.Summary(interrupted)
 				if current.State != releases.RevisionReady {
 					current.CanceledBy = interrupted.CanceledBy

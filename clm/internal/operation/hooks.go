@@ -62,15 +62,11 @@ func (r *removal) runHooks(ctx context.Context, at deletionhooks.Time) error {
 	if len(deletionhooks.At(at, r.Hooks)) > 0 {
 		c.Start = hookPhase(at, doing)
 	}
-	if _, err := c.Run(ctx); err != nil {
-		return r.hooksError(at, err)
+	_, err := c.Run(ctx)
+	if err == nil {
+		return nil
 	}
-	return nil
-}
-
-// hooksError says that the deletion did not get past its hooks, and how to go on.
-func (r *removal) hooksError(at deletionhooks.Time, cause error) error {
-	return &releases.StageError{Stage: at.String() + " hooks", Cause: cause, Advice: fmt.Sprintf(
+	return &releases.StageError{Stage: at.String() + " hooks", Cause: err, Advice: fmt.Sprintf(
 		"The release is not deleted until its hooks have completed. To rerun failed hooks, run the same command again. "+
 			"Delete a failed hook first, unless its hook-delete-policy is before-hook-creation or its update-policy is recreate. "+
 			"To continue without hooks: clm delete %s -n %s --skip-hooks", r.Release.Name, r.Release.Namespace)}

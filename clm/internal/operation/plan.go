@@ -278,10 +278,17 @@ func (p *Plan) request(save reconciler.Store) reconciler.ApplyRequest {
 	owner := ownerOf(p.target, p.Release)
 	owner.Store = save
 	return reconciler.ApplyRequest{
-		Owner: owner, Objects: p.objects, Version: p.Revision.Inputs, Digest: digestOf(p.Revision), Policies: policies, TakeOver: p.takeOver,
-		Deletions: reconciler.Deletions{Approved: p.Approved}, RerunFailed: p.Again,
+		Owner:    owner,
+		Objects:  p.objects,
+		Version:  p.Revision.Inputs,
+		Digest:   digestOf(p.Revision),
+		Policies: policies,
+		TakeOver: p.takeOver,
+
+		Deletions: reconciler.Deletions{Approved: p.Approved},
 		// What Helm has installed as this release has not existed before it.
 		RecordAdoptions: p.confirm == nil,
+		RerunFailed:     p.Again,
 	}
 }
 

@@ -101,13 +101,14 @@ func PlanTests(ctx context.Context, c *runner.Connection, request TestRequest) (
 	return run, err
 }
 
-// Empty reports whether there are no tests to run.
-func (r *TestRun) Empty() bool { return len(r.tests) == 0 }
-
 // Execute runs the tests wave by wave. A wave begins when the one before has passed. Execute first removes the objects
 // of the last run, and leaves those of this run, except those whose policies say otherwise. The error is a
 // NotReadyError if not all tests have passed; the results are valid in that case, too. Other errors are those of Apply.
+// Without tests, it does nothing.
 func (r *TestRun) Execute(ctx context.Context) ([]TestResult, error) {
+	if len(r.tests) == 0 {
+		return nil, nil
+	}
 	b := runner.NewBoard(r.connection, "test", r.Release.String(), 0)
 	results, err := r.underLock(ctx, b)
 	err = runner.Interrupted(ctx, err)
