@@ -82,12 +82,20 @@ func (o *adoptOptions) checkArguments(args []string) error {
 		return errors.New("flag --delete-helm-record needs --from-helm")
 	case o.deleteRecord && o.Wait != operation.WaitReady:
 		return errors.New("flags --delete-helm-record and --no-wait cannot be used together: the record is deleted when everything is ready")
+	default:
+		return checkObjects(args, o.fromHelm, "--from-helm adopts all objects of the release of Helm")
+	}
+}
+
+// checkObjects checks the arguments NAME [OBJECT...] if a flag takes the place of the objects.
+func checkObjects(args []string, isGiven bool, flag string) error {
+	switch {
 	case len(args) == 0:
 		return errors.New("NAME is missing")
-	case o.fromHelm && len(args) > 1:
-		return errors.New("flag --from-helm adopts all objects of the Helm release NAME; OBJECT is not allowed")
-	case !o.fromHelm && len(args) == 1:
-		return errors.New("OBJECT... is missing; --from-helm adopts a release of Helm")
+	case isGiven && len(args) > 1:
+		return fmt.Errorf("OBJECT is not allowed: %s", flag)
+	case !isGiven && len(args) == 1:
+		return fmt.Errorf("OBJECT... is missing; %s", flag)
 	default:
 		return nil
 	}

@@ -4,7 +4,6 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -30,7 +29,7 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
 
 ` + objectsHelp,
 		Example: "  clm orphan web configmap/settings\n  clm orphan web --all",
-		Args:    func(_ *cobra.Command, args []string) error { return checkOrphanArguments(args, all) },
+		Args:    func(_ *cobra.Command, args []string) error { return checkObjects(args, all, "--all orphans all objects of the release") },
 		RunE: func(command *cobra.Command, args []string) error {
 			return o.run(command.Context(), e, func(s *runner.Connection, namespace string, compare bool) (*operation.Plan, error) {
 				request := operation.HandoverRequest{Namespace: namespace, Name: args[0], Objects: args[1:], All: all, Approved: o.approved}
@@ -46,18 +45,4 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
 	addConflictsFlag(command.Flags(), &o.conflicts, "", "")
 	command.Flags().BoolVar(&all, "all", false, "orphan all objects of the release")
 	return command
-}
-
-// checkOrphanArguments checks the number of arguments, which depends on the flag --all.
-func checkOrphanArguments(args []string, all bool) error {
-	switch {
-	case len(args) == 0:
-		return errors.New("NAME is missing")
-	case all && len(args) > 1:
-		return errors.New("flag --all orphans all objects of release NAME; OBJECT is not allowed")
-	case !all && len(args) == 1:
-		return errors.New("OBJECT... is missing; --all orphans all objects of the release")
-	default:
-		return nil
-	}
 }

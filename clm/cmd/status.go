@@ -276,12 +276,17 @@ func (v statusView) facts() []fact {
 	return facts
 }
 
+// statusText returns the status of an object, with the message that explains it.
+func statusText(node *display.Node) string {
+	if node.Message == "" {
+		return node.Status.String()
+	}
+	return node.Status.String() + ": " + node.Message
+}
+
 // nodeText returns the state of an object and the first reason, if there is one, on one line.
 func nodeText(node *display.Node) string {
-	text := node.Status.String()
-	if node.Message != "" {
-		text += ": " + node.Message
-	}
+	text := statusText(node)
 	if at, reason := firstReason(node); at == node {
 		text += "; " + reason
 	} else if at != nil {

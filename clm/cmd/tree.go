@@ -96,23 +96,14 @@ func (v treeView) write(out io.Writer, style display.Style, width int) error {
 
 func (v treeView) facts() []fact {
 	var facts []fact
-	for _, node := range v.Dependents {
-		facts = appendFacts(facts, node)
-	}
-	return facts
-}
-
-func appendFacts(facts []fact, node *display.Node) []fact {
-	text := node.Status.String()
-	if node.Message != "" {
-		text += ": " + node.Message
-	}
-	for _, reason := range node.Why {
-		text += "; " + reason.Text
-	}
-	facts = append(facts, fact{node.String(), text})
-	for _, child := range node.Children {
-		facts = appendFacts(facts, child)
+	for _, dependent := range v.Dependents {
+		dependent.Walk(func(node *display.Node) {
+			text := statusText(node)
+			for _, reason := range node.Why {
+				text += "; " + reason.Text
+			}
+			facts = append(facts, fact{node.String(), text})
+		})
 	}
 	return facts
 }
