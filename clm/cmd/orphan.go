@@ -29,7 +29,9 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
 
 ` + objectsHelp,
 		Example: "  clm orphan web configmap/settings\n  clm orphan web --all",
-		Args:    func(_ *cobra.Command, args []string) error { return checkObjects(args, all, "--all orphans all objects of the release") },
+		Args: func(_ *cobra.Command, args []string) error {
+			return checkObjects(args, all, "--all orphans all objects of the release")
+		},
 		RunE: func(command *cobra.Command, args []string) error {
 			return o.run(command.Context(), e, func(s *runner.Connection, namespace string, compare bool) (*operation.Plan, error) {
 				request := operation.HandoverRequest{Namespace: namespace, Name: args[0], Objects: args[1:], All: all, Approved: o.approved}
