@@ -53,8 +53,17 @@ before the first dependent is deleted, those with post-delete after the last one
 release is not deleted until its hooks have succeeded. To rerun a failed hook, delete it and run the command again; --skip-hooks continues without hooks.`,
 		Example: "  clm delete web\n  clm delete web --skip-hooks",
 		RunE: func(command *cobra.Command, args []string) error {
-			o.Name = args[0]
-			return runDelete(command.Context(), e, o)
+			if err := o.check(); err != nil {
+				return err
+			}
+			return e.repeat(command.Context(), o.events(), func(s *runner.Connection, namespace string) error {
+				o.Namespace, o.Name = namespace, args[0]
+				err := o.attempt(command.Context(), e, s)
+				if o.ignoreMissing && errors.Is(err, releases.ErrNotFound) {
+					return o.ignore(command.Context(), e, s, err)
+				}
+				return err
+			})
 		},
 	}
 	flags := command.Flags()
@@ -65,20 +74,6 @@ release is not deleted until its hooks have succeeded. To rerun a failed hook, d
 	flags.StringVar(&o.Approved, "approve-deletions", "",
 		"approve the deletion of the objects with delete policy confirm-on-delete that a refused deletion listed; `DIGEST` is the one it printed")
 	return command
-}
-
-func runDelete(ctx context.Context, e *environment, o deleteOptions) error {
-	if err := o.check(); err != nil {
-		return err
-	}
-	return e.repeat(ctx, o.events(), func(s *runner.Connection, namespace string) error {
-		o.Namespace = namespace
-		err := o.attempt(ctx, e, s)
-		if o.ignoreMissing && errors.Is(err, releases.ErrNotFound) {
-			return o.ignore(ctx, e, s, err)
-		}
-		return err
-	})
 }
 
 // ignore drops the error about a release that does not exist, unless there are parts of its record: then it existed,

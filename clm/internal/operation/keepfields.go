@@ -353,8 +353,12 @@ func keyIn(namespace string, object types.ObjectKey) display.Key {
 func (p *Plan) Conflicting() error {
 	var all []error
 	for _, change := range p.Changes {
-		if len(change.Conflicts) > 0 {
-			all = append(all, releases.Refused("%s: %s", change.Object, conflictsText(change.Conflicts)))
+		var owners []string
+		for _, conflict := range change.Conflicts {
+			owners = append(owners, fmt.Sprintf("%s belongs to %s", conflict.Path, conflict.Manager))
+		}
+		if len(owners) > 0 {
+			all = append(all, releases.Refused("%s: %s", change.Object, display.Enumerate(owners, shownFields)))
 		}
 	}
 	if len(all) == 0 {
@@ -369,12 +373,3 @@ func (p *Plan) Conflicting() error {
 
 // shownFields bounds how many fields of an object an error names.
 const shownFields = 10
-
-// conflictsText names fields and their managers.
-func conflictsText(conflicts []reconciler.FieldChange) string {
-	texts := make([]string, len(conflicts))
-	for i, conflict := range conflicts {
-		texts[i] = fmt.Sprintf("%s belongs to %s", conflict.Path, conflict.Manager)
-	}
-	return display.Enumerate(texts, shownFields)
-}

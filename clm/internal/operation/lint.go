@@ -125,10 +125,9 @@ func answersOf(changes []reconciler.Change) []Finding {
 	var answers []Finding
 	unchecked := map[string][]string{}
 	for _, change := range changes {
-		isWanted := change.Digest != ""
 		switch {
-		case !isWanted:
-			continue
+		case change.Digest == "":
+			continue // not wanted
 		case change.Foreign:
 			unchecked[reasonForeign] = append(unchecked[reasonForeign], change.Object.String())
 			continue
