@@ -46,12 +46,17 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
   clm adopt web --from-helm --delete-helm-record`,
 		Args: func(_ *cobra.Command, args []string) error { return o.checkArguments(args) },
 		RunE: func(command *cobra.Command, args []string) error {
-			if o.fromHelm {
-				return runAdoptFromHelm(command.Context(), e, o, args[0])
+			if !o.fromHelm {
+				return o.run(command.Context(), e, func(s *runner.Connection, namespace string, _ bool) (*operation.Plan, error) {
+					request := operation.HandoverRequest{Namespace: namespace, Name: args[0], Objects: args[1:], Approved: o.approved}
+					return operation.PlanAdoption(command.Context(), s, request)
+				})
 			}
-			return o.run(command.Context(), e, func(s *runner.Connection, namespace string, _ bool) (*operation.Plan, error) {
-				request := operation.HandoverRequest{Namespace: namespace, Name: args[0], Objects: args[1:], Approved: o.approved}
-				return operation.PlanAdoption(command.Context(), s, request)
+			if err := o.check(); err != nil {
+				return err
+			}
+			return e.repeat(command.Context(), o.events(), func(s *runner.Connection, namespace string) error {
+				return o.adoptFromHelm(command.Context(), e, s, namespace, args[0])
 			})
 		},
 	}
@@ -77,25 +82,23 @@ func (o *adoptOptions) checkArguments(args []string) error {
 		return errors.New("flag --delete-helm-record needs --from-helm")
 	case o.deleteRecord && o.Wait != operation.WaitReady:
 		return errors.New("flags --delete-helm-record and --no-wait cannot be used together: the record is deleted when everything is ready")
-	case len(args) == 0:
-		return errors.New("NAME is missing")
-	case o.fromHelm && len(args) > 1:
-		return errors.New("flag --from-helm adopts all objects of the Helm release NAME; OBJECT is not allowed")
-	case !o.fromHelm && len(args) == 1:
-		return errors.New("OBJECT... is missing; --from-helm adopts a release of Helm")
 	default:
-		return nil
+		return checkObjects(args, o.fromHelm, "--from-helm adopts all objects of the release of Helm")
 	}
 }
 
-// runAdoptFromHelm makes a release of Helm one of clm.
-func runAdoptFromHelm(ctx context.Context, e *environment, o adoptOptions, name string) error {
-	if err := o.check(); err != nil {
-		return err
+// checkObjects checks the arguments NAME [OBJECT...] if a flag takes the place of the objects.
+func checkObjects(args []string, isGiven bool, flag string) error {
+	switch {
+	case len(args) == 0:
+		return errors.New("NAME is missing")
+	case isGiven && len(args) > 1:
+		return fmt.Errorf("OBJECT is not allowed: %s", flag)
+	case !isGiven && len(args) == 1:
+		return fmt.Errorf("OBJECT... is missing; %s", flag)
+	default:
+		return nil
 	}
-	return e.repeat(ctx, o.events(), func(s *runner.Connection, namespace string) error {
-		return o.adopt(ctx, e, s, operation.HelmAdoptionRequest{Namespace: namespace, Name: name, Policies: defaultPolicies()})
-	})
 }
 
 // defaultPolicies are the policies of clm apply without flags, so that applying the same chart afterwards makes no
@@ -106,36 +109,37 @@ func defaultPolicies() reconciler.Policies {
 	return operation.Lasting(flags.policies())
 }
 
-func (o *adoptOptions) adopt(ctx context.Context, e *environment, s *runner.Connection, request operation.HelmAdoptionRequest) error {
-	a, err := operation.PlanHelmAdoption(ctx, s, request)
+// adoptFromHelm makes a release of Helm one of clm.
+func (o *adoptOptions) adoptFromHelm(ctx context.Context, e *environment, s *runner.Connection, namespace, name string) error {
+	release, p, err := operation.PlanHelmAdoption(ctx, s, namespace, name, defaultPolicies())
 	if err != nil {
 		return err
 	}
-	defer a.Close()
-	if a.Plan == nil {
-		fmt.Fprintf(e.err, "Helm release %s has become a release of clm already.\n", a.Helm)
-		return o.retireAlone(ctx, e, s, a.Helm)
+	if p == nil {
+		fmt.Fprintf(e.err, "Helm release %s has become a release of clm already.\n", release)
+		return o.retireAlone(ctx, e, s, release)
 	}
-	deployed := a.Helm.Deployed
-	fmt.Fprintf(e.err, "Revision %d of Helm release %s is deployed, from %s-%s.\n", deployed.Number, a.Helm, display.Clean(deployed.Chart), display.Clean(deployed.Version))
-	e.warnOfHelm(a)
+	defer p.Close()
+	deployed := release.Deployed
+	fmt.Fprintf(e.err, "Revision %d of Helm release %s is deployed, from %s.\n", deployed.Number, release, display.Clean(sourceTexts(deployed.Sources)))
+	e.warnOfHelm(release)
 	if o.deleteRecord {
-		fmt.Fprintln(e.err, recordText(a.Helm)+" is deleted at the end.")
+		fmt.Fprintln(e.err, recordText(release)+" is deleted at the end.")
 	}
-	err = o.attempt(ctx, e, s, func(bool) (*operation.Plan, error) { return a.Plan, nil })
+	err = o.attempt(ctx, e, s, func(bool) (*operation.Plan, error) { return p, nil })
 	if err != nil || o.dryRun.isSet() {
 		return err
 	}
-	if len(a.Plan.Pending()) == 0 {
+	if len(p.Pending()) == 0 {
 		// There was no question.
-		return o.retireAlone(ctx, e, s, a.Helm)
+		return o.retireAlone(ctx, e, s, release)
 	}
-	return o.retire(ctx, e, s, a.Helm)
+	return o.retire(ctx, e, s, release)
 }
 
 // warnOfHelm names other programs that have installed objects of the release.
-func (e *environment) warnOfHelm(a *operation.HelmAdoption) {
-	for _, program := range a.Programs {
+func (e *environment) warnOfHelm(release *operation.HelmRelease) {
+	for _, program := range release.Programs {
 		fmt.Fprintf(e.err, "Warning: objects of the release were installed by %s, a program with Helm's packages. If it is a controller, stop it from managing the release first. "+
 			"clm does not remove the fields that it has set and the chart no longer has; to remove them: clm apply with --update-policy replace\n", display.Clean(program))
 	}

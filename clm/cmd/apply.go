@@ -17,6 +17,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // applyOptions are what clm apply was given.
@@ -24,13 +25,11 @@ type applyOptions struct {
 	changeOptions
 
 	name            string
-	references      []string
 	sources         sourceFlags
 	policies        policyFlags
 	createNamespace bool
 	revertOnFailure bool
 	plan            string
-	hideNotes       bool
 	description     string
 }
 
@@ -55,22 +54,18 @@ At the end, the notes of charts (NOTES.txt) are written to standard output.`,
   kustomize build . | clm apply web -`,
 		Args: o.checkArgs,
 		RunE: func(command *cobra.Command, args []string) error {
-			o.name, o.references = args[0], args[1:]
+			o.name, o.sources.references = args[0], args[1:]
 			return runApply(command.Context(), e, o)
 		},
 	}
 	flags := command.Flags()
-	addSourceFlags(flags, &o.sources)
-	rememberHooks(flags)
-	addPolicyFlags(flags, &o.policies)
-	addPruneFlag(flags, &o.policies)
+	o.addReleaseFlags(flags)
 	addDescriptionFlag(flags, &o.description)
 	var planned []string
 	flags.VisitAll(func(flag *pflag.Flag) { planned = append(planned, flag.Name) })
 	addChangeFlags(flags, &o.changeOptions)
 	addCancelFlag(flags, &o.Limits)
-	addSourceConflictsFlag(flags, &o.conflicts)
-	addNamespaceFlag(flags, &o.createNamespace)
+	o.addClusterFlags(flags)
 	flags.BoolVar(&o.revertOnFailure, "revert-on-failure", false,
 		"if it fails, return to the last revision that was ready, or delete the release if this is its first one; adopted objects are kept")
 	flags.BoolVar(&o.hideNotes, "hide-notes", false, "do not show the notes of charts; clm get notes shows them later")
@@ -84,6 +79,23 @@ At the end, the notes of charts (NOTES.txt) are written to standard output.`,
 		command.MarkFlagsMutuallyExclusive("plan", name)
 	}
 	return command
+}
+
+// addReleaseFlags adds the flags that say what the release is to be.
+func (o *applyOptions) addReleaseFlags(flags *pflag.FlagSet) {
+	addSourceFlags(flags, &o.sources)
+	flags.Lookup("hooks").Usage = hooksUsage + "; 'none' turns this off (default as in the last apply)"
+	addPolicyFlags(flags, &o.policies)
+	o.policies.prune = choice{value: types.PrunePolicyDelete, allowed: []string{types.PrunePolicyDelete, types.PrunePolicyConfirm, pruneReport}}
+	flags.Var(&o.policies.prune, "prune",
+		"what to do with objects that are no longer in the manifests: delete them, delete them after --approve-deletions, or keep and report them")
+}
+
+// addClusterFlags adds the flags that say what may be done in the cluster.
+func (o *applyOptions) addClusterFlags(flags *pflag.FlagSet) {
+	addConflictsFlag(flags, &o.conflicts, "keep leaves it alone, now and later, unless the manifest has changed it; ",
+		" (without the flag, the field is taken unless an earlier keep has left it alone)")
+	flags.BoolVar(&o.createNamespace, "create-namespace", false, "create the namespace of the release if it does not exist")
 }
 
 func (o *applyOptions) checkArgs(_ *cobra.Command, args []string) error {
@@ -104,7 +116,6 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 		o.Reverts = true
 		o.failed = func(ctx context.Context, p *operation.Plan, failure error) error { return o.revert(ctx, e, p, failure) }
 	}
-	o.showNotes = !o.hideNotes
 	if o.plan != "" {
 		o.Exact = true
 		return o.run(ctx, e, func(s *runner.Connection, namespace string, _ bool) (*operation.Plan, error) {
@@ -115,20 +126,25 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 			return p, err
 		})
 	}
-	request := operation.Request{
-		Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
-		Description: o.description, Conflicts: conflictsOf(o.conflicts), Approved: o.approved,
-	}
+	request := o.request()
 	return o.run(ctx, e, func(s *runner.Connection, namespace string, compare bool) (_ *operation.Plan, err error) {
 		request.Namespace = namespace
 		if request.Sources == nil {
-			if request.Sources, err = o.sources.load(ctx, e, o.references); err != nil {
+			if request.Sources, err = o.sources.load(ctx, e); err != nil {
 				return nil, err
 			}
 		}
 		defer e.announce(comparing)()
 		return operation.PlanSources(ctx, s, request, compare)
 	})
+}
+
+// request describes the release to be made, without its namespace and its sources.
+func (o *applyOptions) request() operation.Request {
+	return operation.Request{
+		Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
+		Description: o.description, Conflicts: operation.Conflicts(o.conflicts.value), Approved: o.approved,
+	}
 }
 
 // revert returns to the last revision that was ready after a plan has failed, or deletes the release if there is none.
@@ -142,15 +158,17 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *operation.
 		// The revision had been ready; another one would not be what is wanted.
 		return shown(failure)
 	}
-	if ready == nil && p.Revision.Installed {
-		return errors.Join(failure, fmt.Errorf(
-			"release %s was not deleted: it was first applied by an earlier revision, which is no longer recorded; fix the sources and apply them again, or: clm delete %s -n %s",
-			p.Release, p.Release.Name, p.Release.Namespace))
+	obstacle := ""
+	switch {
+	case ready != nil:
+	case p.Revision.Installed:
+		obstacle = "it was first applied by an earlier revision, which is no longer recorded"
+	case cmp.Or(p.Revision.Basis, p.Revision.Number) > 1:
+		obstacle = "it has earlier revisions, whose objects may be in use"
 	}
-	if ready == nil && cmp.Or(p.Revision.Basis, p.Revision.Number) > 1 {
-		return errors.Join(failure, fmt.Errorf(
-			"release %s was not deleted: it has earlier revisions, whose objects may be in use; fix the sources and apply them again, or: clm delete %s -n %s",
-			p.Release, p.Release.Name, p.Release.Namespace))
+	if obstacle != "" {
+		return errors.Join(failure, fmt.Errorf("release %s was not deleted: %s; fix the sources and apply them again, or: clm delete %s -n %s",
+			p.Release, obstacle, p.Release.Name, p.Release.Namespace))
 	}
 	s, err := e.open(ctx, o.events())
 	if err != nil {
@@ -177,10 +195,7 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *operation.
 	if err := back.Unapproved(); err != nil {
 		return unreverted(ctx, p, failure, err)
 	}
-	options := o.Options
-	options.Limits = limits
-	options.Exact, options.Wait, options.Reverts = false, operation.WaitReady, false
-	err = back.Apply(ctx, options)
+	err = back.Apply(ctx, operation.Options{Limits: limits, HistoryMax: o.HistoryMax, HistoryMaxBytes: o.HistoryMaxBytes})
 	o.sayReverted(e, err, fmt.Sprintf("revision %d has failed; in force is revision %d, with the objects of revision %d", p.Revision.Number, back.Revision.Number, ready.Number))
 	return concluded(ctx, failure, err)
 }
@@ -217,8 +232,7 @@ func insteadOfRevert(p *operation.Plan) string {
 
 // isInterrupted reports whether an error comes from an interrupt by the user.
 func isInterrupted(ctx context.Context, err error) bool {
-	var interrupted *releases.InterruptedError
-	return ctx.Err() != nil && (errors.As(err, &interrupted) || errors.Is(err, context.Canceled))
+	return ctx.Err() != nil && (is[*releases.InterruptedError](err) || errors.Is(err, context.Canceled))
 }
 
 // notReverted says why nothing is reverted. What has failed decides about the exit code.
@@ -230,18 +244,12 @@ func notReverted(err error) error {
 // unless the revert was interrupted or canceled: then the release is in the hands of another process, or to be reverted
 // by the user.
 func concluded(ctx context.Context, failure, reverting error) error {
-	var canceled *releases.InterruptedError
-	if errors.As(reverting, &canceled) || isInterrupted(ctx, reverting) {
+	if is[*releases.InterruptedError](reverting) || isInterrupted(ctx, reverting) {
 		return shown(reverting)
 	}
-	return errors.Join(shown(failure), unrepeated(reverting))
-}
-
-// unrepeated returns an error that does not make the command start again, which would apply the failed revision once
-// more.
-func unrepeated(err error) error {
-	if releases.IsChanged(err) {
-		return notReverted(err)
+	if releases.IsChanged(reverting) {
+		// The command must not start again, which would apply the failed revision once more.
+		reverting = notReverted(reverting)
 	}
-	return err
+	return errors.Join(shown(failure), reverting)
 }

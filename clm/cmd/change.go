@@ -33,20 +33,44 @@ const comparing = "rendering the manifests and comparing them with the cluster"
 // changeOptions are the options of commands that change a release.
 type changeOptions struct {
 	operation.Options
+	operationFlags
 
-	dryRun dryRun
-	diff   diffFlags
-	yes    bool
+	diff diffFlags
 	// undeclared means that the command line does not declare the resulting release, so the user must confirm the plan.
 	undeclared   bool
 	conflicts    choice
-	maxDeletions maxDeletions
-	approved     string // identifies held deletions
-	output       choice
-	// showNotes shows the notes of charts when everything else is done.
-	showNotes bool
+	maxDeletions reconciler.MaxDeletions // empty allows to delete all but one
+	approved     string                  // identifies held deletions
+	// hideNotes does not show the notes of charts when sources are applied.
+	hideNotes bool
 	// failed, if set, is called when carrying out a plan has failed. The command fails in any case.
 	failed func(ctx context.Context, p *operation.Plan, failure error) error
+}
+
+// operationFlags are the options of changes and deletions.
+type operationFlags struct {
+	dryRun dryRun
+	yes    bool
+	output choice
+}
+
+func addOperationFlags(flags *pflag.FlagSet, limits *runner.Limits, o *operationFlags) {
+	addLimitFlags(flags, limits)
+	addDryRunFlag(flags, &o.dryRun)
+	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
+	o.output.allowed = []string{outputJSON}
+	flags.VarP(&o.output, "output", "o", "write events to standard output while the operation runs, one per line")
+}
+
+// events reports whether to write events for programs.
+func (o *operationFlags) events() bool { return o.output.value == outputJSON }
+
+// check prevents programs from parsing output for people.
+func (o *operationFlags) check() error {
+	if o.dryRun.isSet() && o.events() {
+		return errors.New("flags --output and --dry-run are mutually exclusive: a dry run does nothing that events could report")
+	}
+	return nil
 }
 
 func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
@@ -60,7 +84,7 @@ func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
 const (
 	conflictsForce  = string(operation.ConflictsForce)
 	conflictsKeep   = string(operation.ConflictsKeep)
-	conflictsRefuse = "refuse"
+	conflictsRefuse = string(operation.ConflictsRefuse)
 )
 
 // addConflictsFlag adds the flag --conflicts. Commands for sources also have the value keep. Only commands without
@@ -77,40 +101,28 @@ func addConflictsFlag(flags *pflag.FlagSet, conflicts *choice, keep, byDefault s
 		keep+"refuse ends the command before anything is applied"+byDefault)
 }
 
-// addSourceConflictsFlag adds the flag --conflicts for commands that apply sources.
-func addSourceConflictsFlag(flags *pflag.FlagSet, conflicts *choice) {
-	addConflictsFlag(flags, conflicts, "keep leaves it alone, now and later, unless the manifest has changed it; ",
-		" (without the flag, the field is taken unless an earlier keep has left it alone)")
-}
-
-// conflictsOf returns what a plan for sources does about conflicts.
-func conflictsOf(conflicts choice) operation.Conflicts {
-	if conflicts.value == conflictsRefuse {
-		return operation.ConflictsDefault
-	}
-	return operation.Conflicts(conflicts.value)
-}
-
-func addDeletionFlags(flags *pflag.FlagSet, limit *maxDeletions, approved *string) {
-	flags.Var(limit, "max-deletions", "refuse to delete more objects than this: a number, or a percentage of the dependents (default all but one)")
+func addDeletionFlags(flags *pflag.FlagSet, limit *reconciler.MaxDeletions, approved *string) {
+	flags.Var(flagValue[reconciler.MaxDeletions]{"N|N%", limit, func(text string) (reconciler.MaxDeletions, error) {
+		limit := reconciler.MaxDeletions(text)
+		if err := limit.Validate(); err != nil || limit == "" || limit == reconciler.MaxDeletionsAllButOne {
+			return "", fmt.Errorf("%q is neither a non-negative number nor a percentage from 0%% to 100%%", text)
+		}
+		return limit, nil
+	}}, "max-deletions", "refuse to delete more objects than this: a number, or a percentage of the dependents (default all but one)")
 	flags.StringVar(approved, "approve-deletions", "",
 		"approve the deletion of the redundant objects with prune policy confirm that a refused plan listed; `DIGEST` is the one it printed")
 }
 
 // addCourseFlags adds the flags of changes that delete nothing and that clm waits for.
 func addCourseFlags(flags *pflag.FlagSet, o *changeOptions) {
-	o.output = choice{allowed: []string{outputJSON}}
-	addLimitFlags(flags, &o.Limits)
+	addOperationFlags(flags, &o.Limits, &o.operationFlags)
 	addDiffFlags(flags, &o.diff)
 	flags.BoolVar(&o.diff.show, "diff", false, "show the changes as a diff")
-	addDryRunFlag(flags, &o.dryRun)
-	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 	o.HistoryMax = defaultHistory
 	flags.Var(number(&o.HistoryMax, 0), "history-max", "number of revisions to keep; 0 keeps all")
 	o.HistoryMaxBytes = defaultHistoryBytes
-	flags.Var(byteCount(&o.HistoryMaxBytes), "history-max-bytes",
+	flags.Var((*byteCount)(&o.HistoryMaxBytes), "history-max-bytes",
 		"number of bytes that values and manifests of all kept revisions may take in the cluster, compressed; the oldest revisions go first; 0 sets no limit")
-	flags.VarP(&o.output, "output", "o", "write events to standard output while the operation runs, one per line")
 }
 
 const (
@@ -130,7 +142,7 @@ func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) e
 	if err := o.check(); err != nil {
 		return err
 	}
-	namespace, err := e.kube.namespace()
+	namespace, err := e.namespace()
 	if err != nil {
 		return err
 	}
@@ -148,22 +160,9 @@ func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) e
 	})
 }
 
-// events reports whether to write events for programs.
-func (o *changeOptions) events() bool { return o.output.value == outputJSON }
-
 // compares reports whether to send a dry run of each object to the server, even if no confirmation is needed.
 func (o *changeOptions) compares() bool {
 	return o.diff.show || o.dryRun.asksServer() || o.conflicts.value == conflictsRefuse || o.conflicts.value == conflictsKeep
-}
-
-// errDryRunEvents prevents programs from parsing output for people.
-var errDryRunEvents = errors.New("flags --output and --dry-run are mutually exclusive: a dry run does nothing that events could report")
-
-func (o *changeOptions) check() error {
-	if o.dryRun.isSet() && o.events() {
-		return errDryRunEvents
-	}
-	return nil
 }
 
 func (o *changeOptions) attempt(ctx context.Context, e *environment, s *runner.Connection, plan func(compare bool) (*operation.Plan, error)) error {
@@ -202,18 +201,14 @@ func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *runner.
 	if !o.events() {
 		e.explain(ctx, s, p.Release, err)
 	}
-	if err != nil && o.failed != nil && releases.IsFailure(err) {
+	switch {
+	case err != nil && o.failed != nil && releases.IsFailure(err):
 		return o.failed(ctx, p, err)
-	}
-	return o.conclude(e, p, err)
-}
-
-// conclude shows the notes of charts after a success, if they are wanted.
-func (o *changeOptions) conclude(e *environment, p *operation.Plan, err error) error {
-	if err != nil || !o.showNotes || o.events() || p.Content.Notes == "" {
+	case err == nil && p.Operation == operation.Apply && !o.hideNotes && !o.events() && p.Content.Notes != "":
+		return printNotes(e.out, p.Content.Notes)
+	default:
 		return shown(err)
 	}
-	return printNotes(e.out, p.Content.Notes)
 }
 
 // show shows a plan that is not carried out.
@@ -221,7 +216,7 @@ func (o *changeOptions) show(e *environment, p *operation.Plan) error {
 	if !o.compares() {
 		noteUnverified(p)
 	}
-	err := errors.Join(showPlan(e, e.out, p, o.diff), o.maxDeletions.check(p), p.Refused(), conflicting(p, o.conflicts))
+	err := errors.Join(showPlan(e, e.out, p, o.diff), o.limitDeletions(p), o.refusal(p))
 	if o.dryRun.asksServer() {
 		err = errors.Join(err, refusedByServer(p))
 	}
@@ -230,7 +225,7 @@ func (o *changeOptions) show(e *environment, p *operation.Plan) error {
 
 // settle decides whether the plan may be carried out.
 func (o *changeOptions) settle(ctx context.Context, e *environment, p *operation.Plan, c consent) error {
-	if err := o.maxDeletions.check(p); err != nil {
+	if err := o.limitDeletions(p); err != nil {
 		return err
 	}
 	if c.needed() || o.diff.show {
@@ -238,7 +233,7 @@ func (o *changeOptions) settle(ctx context.Context, e *environment, p *operation
 			return err
 		}
 	}
-	if err := errors.Join(p.Refused(), conflicting(p, o.conflicts)); err != nil {
+	if err := o.refusal(p); err != nil {
 		return err
 	}
 	if len(p.Pending()) == 0 {
@@ -251,12 +246,13 @@ func (o *changeOptions) settle(ctx context.Context, e *environment, p *operation
 	return c.get(ctx, text+"?")
 }
 
-// conflicting returns a RefusedError if the plan takes fields from others, and that is to be refused.
-func conflicting(p *operation.Plan, conflicts choice) error {
-	if conflicts.value != conflictsRefuse {
-		return nil
+// refusal returns a RefusedError if the plan cannot be carried out, or if it takes fields from others, and that is to be
+// refused.
+func (o *changeOptions) refusal(p *operation.Plan) error {
+	if o.conflicts.value != conflictsRefuse {
+		return p.Refused()
 	}
-	return p.Conflicting()
+	return errors.Join(p.Refused(), p.Conflicting())
 }
 
 // refusedByServer returns a RefusedError if the API server would refuse objects of the plan.
@@ -296,7 +292,7 @@ type consent struct {
 // consent opens the terminal unless --yes was given. If it cannot ask, the command may continue only if its arguments
 // declare the result, and no user sits at a terminal. The caller must close the consent.
 func (e *environment) consent(given, declared bool) consent {
-	c := consent{errOut: e.err, context: e.kube.context()}
+	c := consent{errOut: e.err, context: e.context()}
 	if given {
 		return c
 	}
@@ -306,15 +302,12 @@ func (e *environment) consent(given, declared bool) consent {
 	} else if c.dialog, err = e.dialog(); err == nil {
 		return c
 	}
-	var silence *display.SilenceError
-	if attended := errors.As(err, &silence) && silence.Attended; attended || !declared {
+	silence, isSilence := errors.AsType[*display.SilenceError](err)
+	if attended := isSilence && silence.Attended; attended || !declared {
 		c.silence = err
 	}
 	return c
 }
-
-// openDialog opens the terminal if the streams are those of the process.
-func (e *environment) openDialog() (*display.Dialog, error) { return display.OpenDialog(e.in, e.err) }
 
 // needed reports whether a confirmation is required.
 func (c consent) needed() bool { return c.dialog != nil || c.silence != nil }
@@ -327,16 +320,11 @@ func (c consent) out() io.Writer {
 	return c.errOut
 }
 
-// shown reports whether the user has seen what was printed there.
-func (c consent) shown(out io.Writer, form output) bool {
-	return form.forPeople() && (c.dialog == nil || display.IsTerminal(out))
-}
-
 // get asks for confirmation, by a question that it completes by the context of the kubeconfig. The error is a
 // RefusedError unless the user agrees, or has by --yes.
 func (c consent) get(ctx context.Context, question string) error {
 	if c.silence != nil {
-		return &releases.RefusedError{Reason: "not confirmed: " + c.silence.Error() + "; nothing was changed; to continue without confirmation: --yes"}
+		return releases.Refused("not confirmed: %v; nothing was changed; to continue without confirmation: --yes", c.silence)
 	}
 	if c.dialog == nil {
 		return nil
@@ -354,8 +342,21 @@ func (c consent) get(ctx context.Context, question string) error {
 	case "y", "yes":
 		return nil
 	default:
-		return &releases.RefusedError{Reason: "not confirmed; nothing was changed"}
+		return releases.Refused("not confirmed; nothing was changed")
 	}
+}
+
+// agree asks for confirmation of what a command has printed. What the user has not seen is written again before.
+func (e *environment) agree(ctx context.Context, yes bool, form output, write func(out io.Writer) error, question string) error {
+	c := e.consent(yes, false)
+	defer c.Close()
+	isSeen := form.forPeople() && (c.dialog == nil || display.IsTerminal(e.out))
+	if c.needed() && !isSeen {
+		if err := write(c.out()); err != nil {
+			return err
+		}
+	}
+	return c.get(ctx, question)
 }
 
 func (c consent) Close() {
@@ -419,10 +420,6 @@ func addCancelFlag(flags *pflag.FlagSet, limits *runner.Limits) {
 			"refused; wait for other operations")
 }
 
-func addNamespaceFlag(flags *pflag.FlagSet, create *bool) {
-	flags.BoolVar(create, "create-namespace", false, "create the namespace of the release if it does not exist")
-}
-
 // policyFlags are the policies of objects whose annotations say nothing.
 type policyFlags struct {
 	adopt, update, prune choice
@@ -440,11 +437,6 @@ func addPolicyFlags(flags *pflag.FlagSet, p *policyFlags) {
 	}}
 	flags.Var(&p.adopt, "adopt", "when to adopt existing objects")
 	flags.Var(&p.update, "update-policy", "how to update objects")
-}
-
-func addPruneFlag(flags *pflag.FlagSet, p *policyFlags) {
-	p.prune = choice{value: types.PrunePolicyDelete, allowed: []string{types.PrunePolicyDelete, types.PrunePolicyConfirm, pruneReport}}
-	flags.Var(&p.prune, "prune", "what to do with objects that are no longer in the manifests: delete them, delete them after --approve-deletions, or keep and report them")
 }
 
 func (p policyFlags) policies() reconciler.Policies {
@@ -470,49 +462,56 @@ func (c *choice) String() string { return c.value }
 func (c *choice) Type() string { return strings.Join(c.allowed, "|") }
 
 func (c *choice) Set(value string) error {
-	for _, allowed := range c.allowed {
-		if value == allowed {
-			c.value = value
-			return nil
-		}
+	if !slices.Contains(c.allowed, value) {
+		return fmt.Errorf("%q is not one of %s", value, strings.Join(c.allowed, ", "))
 	}
-	return fmt.Errorf("%q is not one of %s", value, strings.Join(c.allowed, ", "))
+	c.value = value
+	return nil
+}
+
+// choices are the values of a flag that allows few texts, in any case, and that may be given several times.
+type choices struct {
+	values  []string
+	allowed []string
+}
+
+func (c *choices) String() string { return strings.Join(c.values, ",") }
+
+func (c *choices) Type() string { return "strings" }
+
+func (c *choices) Set(text string) error {
+	for value := range strings.SplitSeq(text, ",") {
+		at := slices.IndexFunc(c.allowed, func(allowed string) bool { return strings.EqualFold(allowed, value) })
+		if at < 0 {
+			return fmt.Errorf("%q is not one of %s", value, strings.Join(c.allowed, ", "))
+		}
+		c.values = append(c.values, c.allowed[at])
+	}
+	return nil
+}
+
+// wants reports whether a value was chosen; any is if none was.
+func (c *choices) wants(value string) bool {
+	return len(c.values) == 0 || slices.ContainsFunc(c.values, func(chosen string) bool { return strings.EqualFold(chosen, value) })
 }
 
 // noWait is the value of the flag --no-wait.
 func noWait(wait *operation.Wait) pflag.Value {
-	return flagValue{kind: "bool", text: func() string { return string(*wait) }, set: func(text string) error {
+	return flagValue[operation.Wait]{"bool", wait, func(text string) (operation.Wait, error) {
 		switch value := operation.Wait(text); {
 		case value == operation.WaitWritten || value == operation.WaitWave || value == operation.WaitNothing:
-			*wait = value
+			return value, nil
 		case text == "false":
-			*wait = operation.WaitReady
+			return operation.WaitReady, nil
 		default:
-			return fmt.Errorf("%q is not one of true, false, wave, all", text)
+			return "", fmt.Errorf("%q is not one of true, false, wave, all", text)
 		}
-		return nil
 	}}
 }
 
-// maxDeletions bounds how many objects an operation may delete. The zero value allows to delete all but one.
-type maxDeletions struct{ limit reconciler.MaxDeletions }
-
-func (m *maxDeletions) String() string { return string(m.limit) }
-
-func (m *maxDeletions) Type() string { return "N|N%" }
-
-func (m *maxDeletions) Set(value string) error {
-	limit := reconciler.MaxDeletions(value)
-	if err := limit.Validate(); err != nil || limit == "" || limit == reconciler.MaxDeletionsAllButOne {
-		return fmt.Errorf("%q is neither a non-negative number nor a percentage from 0%% to 100%%", value)
-	}
-	m.limit = limit
-	return nil
-}
-
-// check refuses a plan that deletes more than is allowed. Nothing is applied then: the engine would apply the rest, and
-// hold the deletions back.
-func (m *maxDeletions) check(p *operation.Plan) error {
+// limitDeletions refuses a plan that deletes more than is allowed. Nothing is applied then: the engine would apply the
+// rest, and hold the deletions back.
+func (o *changeOptions) limitDeletions(p *operation.Plan) error {
 	deletions, dependents := 0, 0
 	deleted := map[types.ObjectID]bool{}
 	for _, change := range p.Changes {
@@ -527,17 +526,16 @@ func (m *maxDeletions) check(p *operation.Plan) error {
 			dependents++
 		}
 	}
-	allowed, err := cmp.Or(m.limit, reconciler.MaxDeletionsAllButOne).Of(dependents)
+	allowed, err := cmp.Or(o.maxDeletions, reconciler.MaxDeletionsAllButOne).Of(dependents)
 	switch {
 	case err != nil:
 		return err
 	case deletions <= allowed:
 		return nil
-	case m.limit == "":
-		return &releases.RefusedError{Reason: fmt.Sprintf(
-			"all dependents of release %s (%d) would be deleted; if that is what you want: --max-deletions 100%%", p.Release, dependents)}
+	case o.maxDeletions == "":
+		return releases.Refused("all dependents of release %s (%d) would be deleted; if that is what you want: --max-deletions 100%%", p.Release, dependents)
 	default:
-		return &releases.RefusedError{Reason: fmt.Sprintf(
-			"%d of %d dependents of release %s would be deleted, but --max-deletions %s allows only %d", deletions, dependents, p.Release, m, allowed)}
+		return releases.Refused("%d of %d dependents of release %s would be deleted, but --max-deletions %s allows only %d",
+			deletions, dependents, p.Release, o.maxDeletions, allowed)
 	}
 }

@@ -34,8 +34,8 @@ type completer func(ctx context.Context, e *environment, args []string) ([]cobra
 // files.
 var argumentCompleters = map[string]completer{
 	"NAME":      completeReleases,
-	"REVISION":  completeRevisions,
-	"OBJECT...": completeDependents,
+	"REVISION":  completeOf(revisionsOf),
+	"OBJECT...": completeOf(dependentsOf),
 }
 
 // flagCompleters complete the values of flags.
@@ -46,9 +46,7 @@ var flagCompleters = map[string]completer{
 	"context":        completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.Contexts) }),
 	"cluster":        completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.Clusters) }),
 	"user":           completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.AuthInfos) }),
-	"revision":       completeRevisions,
-	"state":          completeTexts(stateNames()...),
-	"types":          completeTexts(eventTypes...),
+	"revision":       completeOf(revisionsOf),
 	"from":           completeReleases,
 	"to":             completeReleases,
 }
@@ -96,8 +94,11 @@ func argumentsCompleter(e *environment, names []string) cobra.CompletionFunc {
 }
 
 func flagCompleter(flag *pflag.Flag) completer {
-	if c, ok := flag.Value.(*choice); ok {
-		return completeTexts(c.allowed...)
+	switch value := flag.Value.(type) {
+	case *choice:
+		return completeTexts(value.allowed...)
+	case *choices:
+		return completeTexts(value.allowed...)
 	}
 	if flag.Name == "output" {
 		return completeTexts(genericclioptions.NewPrintFlags("").AllowedFormats()...)
@@ -110,29 +111,22 @@ func (c completer) offer(e *environment) cobra.CompletionFunc {
 	return func(command *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(command.Context(), completionTimeout)
 		defer cancel()
-		offers, err := c.inTime(ctx, e, args)
-		if err != nil {
-			cobra.CompDebugln(err.Error(), false)
+		found := make(chan []cobra.Completion, 1)
+		go func() {
+			offers, err := c(ctx, e, args)
+			if err != nil {
+				cobra.CompDebugln(err.Error(), false)
+				offers = nil
+			}
+			found <- slices.DeleteFunc(offers, func(offer string) bool { return !strings.HasPrefix(offer, toComplete) })
+		}()
+		select {
+		case offers := <-found:
+			return offers, cobra.ShellCompDirectiveNoFileComp
+		case <-ctx.Done():
+			// Not all discovery requests respect the context.
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return slices.DeleteFunc(offers, func(offer string) bool { return !strings.HasPrefix(offer, toComplete) }), cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
-// inTime stops waiting when the context ends, which not all discovery requests respect.
-func (c completer) inTime(ctx context.Context, e *environment, args []string) ([]cobra.Completion, error) {
-	var offers []cobra.Completion
-	result := make(chan error, 1)
-	go func() {
-		found, err := c(ctx, e, args)
-		offers = found
-		result <- err
-	}()
-	select {
-	case err := <-result:
-		return offers, err
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
 }
 
@@ -144,26 +138,15 @@ func completeTexts(texts ...string) completer {
 
 func completeKubeconfig(names func(config clientcmdapi.Config) []string) completer {
 	return func(_ context.Context, e *environment, _ []string) ([]cobra.Completion, error) {
-		config, err := e.kube.flags.ToRawKubeConfigLoader().RawConfig()
+		config, err := e.kube.ToRawKubeConfigLoader().RawConfig()
 		return names(config), err
 	}
 }
 
 func keysOf[T any](entries map[string]T) []string { return slices.Sorted(maps.Keys(entries)) }
 
-// quietly connects to the cluster, and calls the function with the namespace of the command line.
-func quietly(ctx context.Context, e *environment, use func(s *runner.Connection, namespace string) error) error {
-	s, namespace, err := e.connect(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	return use(s, namespace)
-}
-
-func completeReleases(ctx context.Context, e *environment, _ []string) ([]cobra.Completion, error) {
-	var offers []cobra.Completion
-	err := quietly(ctx, e, func(s *runner.Connection, namespace string) error {
+func completeReleases(ctx context.Context, e *environment, _ []string) (offers []cobra.Completion, err error) {
+	err = e.with(ctx, false, func(s *runner.Connection, namespace string) error {
 		names, err := s.Records().Names(ctx, namespace)
 		for _, name := range names {
 			offers = append(offers, name.Name)
@@ -173,9 +156,8 @@ func completeReleases(ctx context.Context, e *environment, _ []string) ([]cobra.
 	return offers, err
 }
 
-func completeNamespaces(ctx context.Context, e *environment, _ []string) ([]cobra.Completion, error) {
-	var offers []cobra.Completion
-	err := quietly(ctx, e, func(s *runner.Connection, _ string) error {
+func completeNamespaces(ctx context.Context, e *environment, _ []string) (offers []cobra.Completion, err error) {
+	err = e.with(ctx, false, func(s *runner.Connection, _ string) error {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
 		err := s.Client().List(ctx, list)
@@ -187,32 +169,30 @@ func completeNamespaces(ctx context.Context, e *environment, _ []string) ([]cobr
 	return offers, err
 }
 
-// releaseOf reads the release that the arguments name; there is none, and no error, as long as they do not.
-func releaseOf(ctx context.Context, e *environment, args []string) (*releases.Release, error) {
-	if len(args) == 0 {
-		return nil, nil
+// completeOf completes what a release has that the arguments name; nothing as long as they do not.
+func completeOf(parts func(release *releases.Release) []cobra.Completion) completer {
+	return func(ctx context.Context, e *environment, args []string) (offers []cobra.Completion, err error) {
+		if len(args) == 0 {
+			return nil, nil
+		}
+		err = e.withRelease(ctx, args[0], func(_ *runner.Connection, release *releases.Release) error {
+			offers = parts(release)
+			return nil
+		})
+		return offers, err
 	}
-	return e.release(ctx, args[0])
 }
 
-// completeRevisions completes numbers of revisions, the latest first.
-func completeRevisions(ctx context.Context, e *environment, args []string) ([]cobra.Completion, error) {
-	release, err := releaseOf(ctx, e, args)
-	if release == nil {
-		return nil, err
-	}
+// revisionsOf are the numbers of revisions, the latest first.
+func revisionsOf(release *releases.Release) []cobra.Completion {
 	var offers []cobra.Completion
 	for _, revision := range slices.Backward(release.Revisions) {
 		offers = append(offers, cobra.CompletionWithDesc(fmt.Sprint(revision.Number), display.Clean(string(revision.State)+", "+revision.Description)))
 	}
-	return offers, nil
+	return offers
 }
 
-func completeDependents(ctx context.Context, e *environment, args []string) ([]cobra.Completion, error) {
-	release, err := releaseOf(ctx, e, args)
-	if release == nil {
-		return nil, err
-	}
+func dependentsOf(release *releases.Release) []cobra.Completion {
 	var offers []cobra.Completion
 	for _, item := range release.Inventory {
 		path := strings.ToLower(item.Kind) + "/"
@@ -222,5 +202,5 @@ func completeDependents(ctx context.Context, e *environment, args []string) ([]c
 		offers = append(offers, cobra.CompletionWithDesc(path+item.Name, display.Text(item)))
 	}
 	slices.Sort(offers)
-	return offers, nil
+	return offers
 }

@@ -25,18 +25,15 @@ import (
 
 type deleteOptions struct {
 	runner.Limits
-
 	operation.DeletionRequest
+	operationFlags
 
-	yes    bool
-	dryRun dryRun
 	// ignoreMissing makes it no error if there is no such release.
 	ignoreMissing bool
-	output        choice
 }
 
 func newDeleteCommand(e *environment) *cobra.Command {
-	o := deleteOptions{output: choice{allowed: []string{outputJSON}}}
+	o := deleteOptions{}
 	command := &cobra.Command{
 		Use:        "delete NAME",
 		SuggestFor: []string{"rm", "remove", "destroy"},
@@ -55,38 +52,28 @@ Objects of the current revision with the annotation clm.cs.sap.com/deletion-hook
 before the first dependent is deleted, those with post-delete after the last one is gone. Helm's pre-delete and post-delete hooks are such objects. The
 release is not deleted until its hooks have succeeded. To rerun a failed hook, delete it and run the command again; --skip-hooks continues without hooks.`,
 		Example: "  clm delete web\n  clm delete web --skip-hooks",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			o.Name = args[0]
-			return runDelete(command.Context(), e, o)
+			if err := o.check(); err != nil {
+				return err
+			}
+			return e.repeat(command.Context(), o.events(), func(s *runner.Connection, namespace string) error {
+				o.Namespace, o.Name = namespace, args[0]
+				err := o.attempt(command.Context(), e, s)
+				if o.ignoreMissing && errors.Is(err, releases.ErrNotFound) {
+					return o.ignore(command.Context(), e, s, err)
+				}
+				return err
+			})
 		},
 	}
 	flags := command.Flags()
-	addLimitFlags(flags, &o.Limits)
-	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
-	addDryRunFlag(flags, &o.dryRun)
+	addOperationFlags(flags, &o.Limits, &o.operationFlags)
 	flags.BoolVar(&o.SkipHooks, "skip-hooks", false, "skip the deletion hooks that are not complete; those that were applied are deleted")
 	flags.BoolVar(&o.SkipHooks, "no-hooks", false, "the same as --skip-hooks")
 	flags.BoolVar(&o.ignoreMissing, "ignore-not-found", false, "do nothing, and end with exit code 0, if the release does not exist")
 	flags.StringVar(&o.Approved, "approve-deletions", "",
 		"approve the deletion of the objects with delete policy confirm-on-delete that a refused deletion listed; `DIGEST` is the one it printed")
-	flags.VarP(&o.output, "output", "o", "write events to standard output while the operation runs, one per line")
 	return command
-}
-
-func runDelete(ctx context.Context, e *environment, o deleteOptions) error {
-	events := o.output.value == outputJSON
-	if events && o.dryRun.isSet() {
-		return errDryRunEvents
-	}
-	return e.repeat(ctx, events, func(s *runner.Connection, namespace string) error {
-		o.Namespace = namespace
-		err := o.attempt(ctx, e, s)
-		if o.ignoreMissing && errors.Is(err, releases.ErrNotFound) {
-			return o.ignore(ctx, e, s, err)
-		}
-		return err
-	})
 }
 
 // ignore drops the error about a release that does not exist, unless there are parts of its record: then it existed,
@@ -129,7 +116,7 @@ func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *runner.C
 		return err
 	}
 	err = d.Delete(ctx, o.Limits)
-	if o.output.value != outputJSON {
+	if !o.events() {
 		e.explain(ctx, s, d.Release, err)
 	}
 	return shown(err)
@@ -149,7 +136,7 @@ func showDeletion(out io.Writer, d *operation.Deletion) {
 		}
 	}
 	show("These hooks will run first, and be deleted afterwards:", textsOf(names, before))
-	show(counted(len(d.Goes), "will be deleted:"), textsOf(names, d.Goes))
+	show(display.Count(len(d.Goes), "object")+" will be deleted:", textsOf(names, d.Goes))
 	if d.Held != nil {
 		show("Of these, the following may be deleted only with approval (--approve-deletions):", textsOf(names, d.Held.Objects))
 	}
@@ -160,7 +147,7 @@ func showDeletion(out io.Writer, d *operation.Deletion) {
 	for _, notice := range d.Kept {
 		writeWrapped(out, "  ", display.Clean(names.Of(notice.Object)+": "+notice.Message))
 	}
-	show(counted(len(d.Stays), "will be orphaned (kept in the cluster without an owner):"), textsOf(names, d.Stays))
+	show(display.Count(len(d.Stays), "object")+" will be orphaned (kept in the cluster without an owner):", textsOf(names, d.Stays))
 	show("These hooks will run last, and be deleted afterwards:", textsOf(names, afterwards))
 }
 
@@ -175,18 +162,8 @@ func noteDefinitions(out io.Writer, d *operation.Deletion) {
 	if definition < 0 || current == nil || !slices.ContainsFunc(current.Sources, isOfChart) {
 		return
 	}
-	const text = "Unlike helm uninstall, this also deletes the CustomResourceDefinitions in the folder crds of a chart, with all their objects. " +
-		"To keep one: clm orphan %s %s -n %s"
-	writeWrapped(out, "", fmt.Sprintf(text,
-		d.Release.Name, display.ObjectOf(d.Goes[definition]).Argument(), d.Release.Namespace))
-}
-
-// counted is the heading of a list of objects.
-func counted(count int, what string) string {
-	if count == 1 {
-		return "1 object " + what
-	}
-	return fmt.Sprintf("%d objects %s", count, what)
+	writeWrapped(out, "", fmt.Sprintf("Unlike helm uninstall, this also deletes the CustomResourceDefinitions in the folder crds of a chart, with all their objects. "+
+		"To keep one: clm orphan %s %s -n %s", d.Release.Name, display.ObjectOf(d.Goes[definition]).Argument(), d.Release.Namespace))
 }
 
 // textsOf names objects.

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/display"
@@ -28,8 +27,6 @@ func newDependencyCommand(e *environment) *cobra.Command {
 
 clm reads what "helm repo add" and "helm registry login" have stored: the names of repositories, and credentials. It contacts only the repositories to which the
 chart refers.`,
-		Args: refuseUnknown,
-		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
 	command.AddCommand(
 		newFetchDependenciesCommand(e, &cobra.Command{
@@ -56,7 +53,6 @@ type fetching func(ctx context.Context, folder string, options remote.Dependency
 
 func newFetchDependenciesCommand(e *environment, command *cobra.Command, fetch fetching) *cobra.Command {
 	options := remote.DependencyOptions{}
-	command.Args = cobra.ExactArgs(1)
 	command.RunE = func(command *cobra.Command, args []string) error {
 		if command.Flags().Changed("insecure-skip-tls-verify") {
 			return errInsecure
@@ -66,7 +62,12 @@ func newFetchDependenciesCommand(e *environment, command *cobra.Command, fetch f
 		}
 		return showDependencies(e, args[0])
 	}
-	addFetchFlags(command.Flags(), &options)
+	flags := command.Flags()
+	flags.BoolVar(&options.Verify, "verify", false, "refuse charts without a valid signature")
+	flags.Var(filePath(&options.Keyring), "keyring", "`file` with the public keys for --verify")
+	flags.BoolVar(&options.PlainHTTP, "plain-http", false, "allow repositories without encryption, and use it for registries")
+	flags.Var(filePath(&options.CAFile), "ca-file",
+		"`file` with certificates of authorities to trust, in addition to those of the system; those of a repository in repositories.yaml win")
 	command.MarkFlagsRequiredTogether("verify", "keyring")
 	return command
 }
@@ -74,13 +75,6 @@ func newFetchDependenciesCommand(e *environment, command *cobra.Command, fetch f
 // errInsecure is about a flag that all commands have for the API server, and Helm has for repositories.
 var errInsecure = errors.New("flag --insecure-skip-tls-verify is about the API server, which is not asked here; " +
 	"--ca-file names the authorities to trust for repositories and registries")
-
-func addFetchFlags(flags *pflag.FlagSet, o *remote.DependencyOptions) {
-	flags.BoolVar(&o.Verify, "verify", false, "refuse charts without a valid signature")
-	flags.Var(filePath(&o.Keyring), "keyring", "`file` with the public keys for --verify")
-	flags.BoolVar(&o.PlainHTTP, "plain-http", false, "allow repositories without encryption, and use it for registries")
-	flags.Var(filePath(&o.CAFile), "ca-file", "`file` with certificates of authorities to trust, in addition to those of the system; those of a repository in repositories.yaml win")
-}
 
 // showDependencies says what is in folder charts.
 func showDependencies(e *environment, folder string) error {
@@ -109,10 +103,7 @@ func newListDependenciesCommand(e *environment) *cobra.Command {
 		Long: `List the dependencies of a chart: the versions that Chart.yaml allows, the one in Chart.lock, those in folder charts, and what is wrong with that. CHART is the folder of a
 chart, or a packaged chart. Charts that are only in folder charts are used as well.`,
 		Example: "  clm dependency list ./chart",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return runListDependencies(e, args[0], printed)
-		},
+		RunE:    func(_ *cobra.Command, args []string) error { return runListDependencies(e, args[0], printed) },
 	}
 	printed = newOutput(command)
 	return command
@@ -124,11 +115,7 @@ func runListDependencies(e *environment, folder string, printed output) error {
 		return err
 	}
 	if !printed.forPeople() {
-		objects := make([]*unstructured.Unstructured, len(found))
-		for i, dependency := range found {
-			objects[i] = resource("Dependency", "", dependency.Name, map[string]any{"spec": dependencySpec(dependency), "status": dependencyStatus(dependency)})
-		}
-		return printed.printList(e.out, objects)
+		return printList(printed, e.out, found, dependencyResource)
 	}
 	if len(found) == 0 {
 		fmt.Fprintf(e.err, "chart %s has no dependencies\n", display.Clean(name))
@@ -151,18 +138,10 @@ func declaration(d helm.Dependency) string {
 	return "ok"
 }
 
-func dependencySpec(d helm.Dependency) map[string]any {
-	spec := map[string]any{}
-	addTexts(spec, map[string]string{"alias": d.Alias, "version": d.Version, "repository": d.Repository})
-	return spec
-}
-
-func dependencyStatus(d helm.Dependency) map[string]any {
-	versions := []any{}
-	for _, version := range d.Found {
-		versions = append(versions, version)
-	}
-	status := map[string]any{"versions": versions}
-	addTexts(status, map[string]string{"locked": d.Locked, "problem": d.Problem})
-	return status
+// dependencyResource is what programs are told of a dependency.
+func dependencyResource(_ int, d helm.Dependency) *unstructured.Unstructured {
+	spec, status := map[string]any{}, map[string]any{"versions": append([]string{}, d.Found...)}
+	addKnown(spec, map[string]any{"alias": d.Alias, "version": d.Version, "repository": d.Repository})
+	addKnown(status, map[string]any{"locked": d.Locked, "problem": d.Problem})
+	return resource("Dependency", "", d.Name, map[string]any{"spec": spec, "status": status})
 }

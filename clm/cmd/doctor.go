@@ -16,6 +16,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/doctor"
+	"github.com/component-operator/runtime/clm/internal/runner"
 )
 
 type doctorOptions struct {
@@ -48,12 +49,19 @@ The exit code is 0 if there are no findings (left), 2 if there are, and 1 after 
 		Example: `  clm doctor
   clm doctor web --fix
   clm doctor -A -o json`,
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.name = args[0]
 			}
-			return runDoctor(command.Context(), e, o)
+			if o.all && o.name != "" {
+				return fmt.Errorf("flag --all-namespaces and a release name (%s) are mutually exclusive", o.name)
+			}
+			return e.with(command.Context(), false, func(s *runner.Connection, namespace string) error {
+				if o.all {
+					namespace = ""
+				}
+				return o.examine(command.Context(), e, s, namespace)
+			})
 		},
 	}
 	o.output = newOutput(command)
@@ -65,15 +73,8 @@ The exit code is 0 if there are no findings (left), 2 if there are, and 1 after 
 	return command
 }
 
-func runDoctor(ctx context.Context, e *environment, o doctorOptions) error {
-	if o.all && o.name != "" {
-		return fmt.Errorf("flag --all-namespaces and a release name (%s) are mutually exclusive", o.name)
-	}
-	s, namespace, err := e.connectTo(ctx, o.all)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
+// examine examines the releases in a namespace; in all namespaces if that is empty.
+func (o *doctorOptions) examine(ctx context.Context, e *environment, s *runner.Connection, namespace string) error {
 	diagnosis, err := doctor.Examine(ctx, s, doctor.Request{Namespace: namespace, Name: o.name, Trusted: o.trusted})
 	if err != nil {
 		return err
@@ -97,15 +98,10 @@ func runDoctor(ctx context.Context, e *environment, o doctorOptions) error {
 
 func (o *doctorOptions) print(e *environment, diagnosis *doctor.Diagnosis) error {
 	if !o.output.forPeople() {
-		objects := make([]*unstructured.Unstructured, len(diagnosis.Findings))
-		for i, finding := range diagnosis.Findings {
-			namespace, name, _ := strings.Cut(finding.Release, "/")
-			objects[i] = resource("Finding", namespace, fmt.Sprintf("%s.%d", name, i+1), findingContent(finding))
-		}
 		for _, note := range diagnosis.Notes {
 			fmt.Fprintln(e.err, "note:", display.Clean(note))
 		}
-		return o.output.printList(e.out, objects)
+		return printList(o.output, e.out, diagnosis.Findings, findingResource)
 	}
 	return writeDiagnosis(e, e.out, diagnosis)
 }
@@ -140,40 +136,26 @@ func findingText(finding doctor.Finding) string {
 	return finding.Object.String() + ": " + finding.Message
 }
 
-// findingContent returns the JSON form of a finding.
-func findingContent(finding doctor.Finding) map[string]any {
-	status := map[string]any{"kind": string(finding.Kind), "release": finding.Release, "message": finding.Message}
-	addTexts(status, map[string]string{"repair": finding.Remedy, "advice": finding.Advice})
+// findingResource is what programs are told of a finding, by its place in the list.
+func findingResource(i int, finding doctor.Finding) *unstructured.Unstructured {
+	status := map[string]any{"kind": finding.Kind, "release": finding.Release, "message": finding.Message}
+	addKnown(status, map[string]any{"repair": finding.Remedy, "advice": finding.Advice})
 	if finding.Object != nil {
-		status["object"] = objectContent(*finding.Object)
+		status["object"] = display.ObjectOf(*finding.Object)
 	}
-	return map[string]any{"status": status}
-}
-
-// agree asks for confirmation of the repairs, after showing the findings.
-func (o *doctorOptions) agree(ctx context.Context, e *environment, diagnosis *doctor.Diagnosis, repairable int) error {
-	c := e.consent(o.yes, false)
-	defer c.Close()
-	if c.needed() && !c.shown(e.out, o.output) {
-		if err := writeDiagnosis(e, c.out(), diagnosis); err != nil {
-			return err
-		}
-	}
-	return c.get(ctx, fmt.Sprintf("Repair what can be repaired (%d of %d)?", repairable, len(diagnosis.Findings)))
+	namespace, name, _ := strings.Cut(finding.Release, "/")
+	return resource("Finding", namespace, fmt.Sprintf("%s.%d", name, i+1), map[string]any{"status": status})
 }
 
 // repair repairs all repairable findings, and returns their number.
 func (o *doctorOptions) repair(ctx context.Context, e *environment, diagnosis *doctor.Diagnosis) (int, error) {
-	var repairable []doctor.Finding
-	for _, finding := range diagnosis.Findings {
-		if finding.Remedy != "" {
-			repairable = append(repairable, finding)
-		}
-	}
+	repairable := slices.DeleteFunc(slices.Clone(diagnosis.Findings), func(finding doctor.Finding) bool { return finding.Remedy == "" })
 	if len(repairable) == 0 {
 		return 0, nil
 	}
-	if err := o.agree(ctx, e, diagnosis, len(repairable)); err != nil {
+	write := func(out io.Writer) error { return writeDiagnosis(e, out, diagnosis) }
+	question := fmt.Sprintf("Repair what can be repaired (%d of %d)?", len(repairable), len(diagnosis.Findings))
+	if err := e.agree(ctx, o.yes, o.output, write, question); err != nil {
 		return 0, err
 	}
 	repaired := 0

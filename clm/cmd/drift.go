@@ -4,11 +4,12 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,6 @@ import (
 type driftOptions struct {
 	runner.Limits
 
-	name     string
 	output   output
 	diff     diffFlags
 	heal     bool
@@ -46,11 +46,9 @@ and lines with + are restored. ` + askingHelp,
 		Example: `  clm drift web
   clm drift web --correct
   clm drift web -o json --exit-code`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			o.name = args[0]
 			return e.repeat(command.Context(), false, func(s *runner.Connection, namespace string) error {
-				return o.attempt(command.Context(), e, s, namespace)
+				return o.attempt(command.Context(), e, s, namespace, args[0])
 			})
 		},
 	}
@@ -64,9 +62,9 @@ and lines with + are restored. ` + askingHelp,
 	return command
 }
 
-func (o *driftOptions) attempt(ctx context.Context, e *environment, s *runner.Connection, namespace string) error {
+func (o *driftOptions) attempt(ctx context.Context, e *environment, s *runner.Connection, namespace, name string) error {
 	done := e.announce(comparing)
-	p, err := operation.PlanCurrent(ctx, s, namespace, o.name, true)
+	p, err := operation.PlanCurrent(ctx, s, namespace, name, true)
 	done()
 	if err != nil {
 		return err
@@ -80,7 +78,8 @@ func (o *driftOptions) attempt(ctx context.Context, e *environment, s *runner.Co
 		if err := p.Unapproved(); err != nil {
 			return err
 		}
-		if err := o.agree(ctx, e, p, drift); err != nil {
+		write := func(out io.Writer) error { return o.write(e, out, p, drift) }
+		if err := e.agree(ctx, o.yes, o.output, write, fmt.Sprintf("Correct the drift of release %s?", p.Release)); err != nil {
 			return err
 		}
 		err := p.Apply(ctx, operation.Options{Limits: o.Limits})
@@ -93,23 +92,11 @@ func (o *driftOptions) attempt(ctx context.Context, e *environment, s *runner.Co
 	}
 	switch {
 	case o.heal && among(drift, operation.DriftRefused):
-		return &releases.RefusedError{Reason: fmt.Sprintf("the drift of release %s cannot be corrected: all corrections are refused, as shown above", p.Release)}
+		return releases.Refused("the drift of release %s cannot be corrected: all corrections are refused, as shown above", p.Release)
 	case o.exitCode && len(drift) > 0:
 		return &exitError{code: exitChanges}
 	}
 	return nil
-}
-
-// agree asks for confirmation of the corrections, after showing the drift.
-func (o *driftOptions) agree(ctx context.Context, e *environment, p *operation.Plan, drift []operation.Drift) error {
-	c := e.consent(o.yes, false)
-	defer c.Close()
-	if c.needed() && !c.shown(e.out, o.output) {
-		if err := o.write(e, c.out(), p, drift); err != nil {
-			return err
-		}
-	}
-	return c.get(ctx, fmt.Sprintf("Correct the drift of release %s?", p.Release))
 }
 
 // among reports whether an object is in one of the states.
@@ -119,11 +106,11 @@ func among(drift []operation.Drift, states ...operation.DriftState) bool {
 
 func (o *driftOptions) print(e *environment, p *operation.Plan, drift []operation.Drift) error {
 	if !o.output.forPeople() {
-		objects := make([]*unstructured.Unstructured, len(drift))
-		for i, d := range drift {
-			objects[i] = resource("Drift", p.Release.Namespace, fmt.Sprintf("%s.%d", p.Release.Name, i+1), driftContent(d))
-		}
-		return o.output.printList(e.out, objects)
+		return printList(o.output, e.out, drift, func(i int, d operation.Drift) *unstructured.Unstructured {
+			status := map[string]any{"state": d.State, "object": display.ObjectOf(d.Object)}
+			addKnown(status, map[string]any{"reason": d.Reason, "refusal": d.Refusal, "changed": d.Changed})
+			return resource("Drift", p.Release.Namespace, fmt.Sprintf("%s.%d", p.Release.Name, i+1), map[string]any{"status": status})
+		})
 	}
 	if len(drift) == 0 {
 		fmt.Fprintf(e.out, "release %s has not drifted from revision %d\n", p.Release, p.Revision.Number)
@@ -166,8 +153,7 @@ func (o *driftOptions) write(e *environment, out io.Writer, p *operation.Plan, d
 
 // changeTexts say which manager changed which fields when, one line per manager.
 func changeTexts(changed []reconciler.FieldChange, now time.Time) []string {
-	type writer struct{ text, paths string }
-	var writers []writer
+	paths := map[string][]string{}
 	for _, field := range changed {
 		text := "removed by an unknown client"
 		if field.Manager != "" {
@@ -176,41 +162,11 @@ func changeTexts(changed []reconciler.FieldChange, now time.Time) []string {
 				text += " " + age(field.Time.Time, now) + " ago"
 			}
 		}
-		at := slices.IndexFunc(writers, func(w writer) bool { return w.text == text })
-		if at < 0 {
-			writers = append(writers, writer{text: text, paths: field.Path})
-		} else {
-			writers[at].paths += ", " + field.Path
-		}
+		paths[text] = append(paths[text], field.Path)
 	}
-	slices.SortStableFunc(writers, func(a, b writer) int { return cmp.Compare(a.text, b.text) })
-	lines := make([]string, len(writers))
-	for i, w := range writers {
-		lines[i] = w.text + ": " + w.paths
+	var lines []string
+	for _, text := range slices.Sorted(maps.Keys(paths)) {
+		lines = append(lines, text+": "+strings.Join(paths[text], ", "))
 	}
 	return lines
-}
-
-// driftContent returns the JSON form of an object that has drifted.
-func driftContent(d operation.Drift) map[string]any {
-	status := map[string]any{"state": string(d.State), "object": objectContent(d.Object)}
-	addTexts(status, map[string]string{"reason": d.Reason, "refusal": d.Refusal})
-	if fields := fieldContents(d.Changed); fields != nil {
-		status["changed"] = fields
-	}
-	return map[string]any{"status": status}
-}
-
-// fieldContents returns the JSON form of changes of fields; nil if there are none.
-func fieldContents(changed []reconciler.FieldChange) []any {
-	var fields []any
-	for _, field := range changed {
-		entry := map[string]any{"path": field.Path}
-		addTexts(entry, map[string]string{"manager": field.Manager})
-		if field.Time != nil {
-			entry["time"] = timestamp(field.Time.Time)
-		}
-		fields = append(fields, entry)
-	}
-	return fields
 }

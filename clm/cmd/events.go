@@ -20,20 +20,18 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/views"
 )
 
 type eventOptions struct {
-	name string
 	// namespace is that of the release, or of the set.
 	namespace string
 	watch     bool
-	types     []string
+	types     choices
 	output    output
 }
-
-// eventTypes are all types of events.
-var eventTypes = []string{corev1.EventTypeNormal, corev1.EventTypeWarning}
 
 func newEventsCommand(e *environment) *cobra.Command {
 	o := eventOptions{}
@@ -43,10 +41,11 @@ func newEventsCommand(e *environment) *cobra.Command {
 		Long: `List the events about the dependents of the release NAME and about the objects that they own, down to the pods; the latest comes last. The
 cluster keeps events for a limited time, usually an hour.`,
 		Example: "  clm events web --types Warning\n  clm events web --watch",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			o.name = args[0]
-			return runEvents(command.Context(), e, o)
+			return e.withRelease(command.Context(), args[0], func(s *runner.Connection, release *releases.Release) error {
+				o.namespace = release.Namespace
+				return o.list(command.Context(), e, views.Inspection(s, release, release.Inventory))
+			})
 		},
 	}
 	o.addFlags(command)
@@ -56,34 +55,12 @@ cluster keeps events for a limited time, usually an hour.`,
 func (o *eventOptions) addFlags(command *cobra.Command) {
 	o.output = newOutput(command)
 	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "watch for new events until interrupted")
-	command.Flags().StringSliceVar(&o.types, "types", nil, "list only events of this type: "+strings.Join(eventTypes, ", ")+" (may be repeated)")
-}
-
-// check refuses unknown types.
-func (o eventOptions) check() error {
-	for _, name := range o.types {
-		if !slices.ContainsFunc(eventTypes, func(known string) bool { return strings.EqualFold(known, name) }) {
-			return fmt.Errorf("flag --types: %q is not one of %s", name, strings.Join(eventTypes, ", "))
-		}
-	}
-	return nil
-}
-
-func runEvents(ctx context.Context, e *environment, o eventOptions) error {
-	if err := o.check(); err != nil {
-		return err
-	}
-	s, release, err := e.openRelease(ctx, o.name)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	o.namespace = release.Namespace
-	return o.list(ctx, e, views.Inspection(s, release, release.Inventory))
+	o.types.allowed = []string{corev1.EventTypeNormal, corev1.EventTypeWarning}
+	command.Flags().Var(&o.types, "types", "list only events of this type: "+strings.Join(o.types.allowed, ", ")+" (may be repeated)")
 }
 
 // list prints the events about objects, and goes on if they are to be watched.
-func (o eventOptions) list(ctx context.Context, e *environment, options live.Options) error {
+func (o *eventOptions) list(ctx context.Context, e *environment, options live.Options) error {
 	if o.watch {
 		return o.follow(ctx, e, options)
 	}
@@ -94,15 +71,9 @@ func (o eventOptions) list(ctx context.Context, e *environment, options live.Opt
 	for _, note := range report.Notes {
 		fmt.Fprintln(e.err, display.Clean(fmt.Sprint(note)))
 	}
-	found := slices.DeleteFunc(report.Events, func(event live.Event) bool { return !o.wants(event) })
+	found := slices.DeleteFunc(report.Events, func(event live.Event) bool { return !o.types.wants(event.Type) })
 	if !o.output.forPeople() {
-		objects := make([]*unstructured.Unstructured, len(found))
-		for i, event := range found {
-			if objects[i], err = eventObject(event); err != nil {
-				return err
-			}
-		}
-		return o.output.printList(e.out, objects)
+		return printList(o.output, e.out, found, func(_ int, event live.Event) *unstructured.Unstructured { return eventObject(event) })
 	}
 	if len(found) == 0 {
 		fmt.Fprintln(e.err, "no events found")
@@ -112,7 +83,7 @@ func (o eventOptions) list(ctx context.Context, e *environment, options live.Opt
 }
 
 // write prints a table of events.
-func (o eventOptions) write(out io.Writer, found []live.Event) error {
+func (o *eventOptions) write(out io.Writer, found []live.Event) error {
 	names := display.NewNames(display.Limit(out)/2, o.namespace)
 	for _, event := range found {
 		names.Include(event.Object)
@@ -125,18 +96,14 @@ func (o eventOptions) write(out io.Writer, found []live.Event) error {
 	return table.Write(out)
 }
 
-func (o eventOptions) wants(event live.Event) bool {
-	return len(o.types) == 0 || slices.ContainsFunc(o.types, func(name string) bool { return strings.EqualFold(name, event.Type) })
-}
-
 // follow prints events as they come.
-func (o eventOptions) follow(ctx context.Context, e *environment, options live.Options) error {
+func (o *eventOptions) follow(ctx context.Context, e *environment, options live.Options) error {
 	style := e.style(e.out)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	err := live.WatchEvents(ctx, options, live.EventSink{
 		Event: func(event live.Event) {
-			if !o.wants(event) {
+			if !o.types.wants(event.Type) {
 				return
 			}
 			if err := o.printEvent(e, event, style); err != nil {
@@ -148,13 +115,9 @@ func (o eventOptions) follow(ctx context.Context, e *environment, options live.O
 	return interrupted(ctx, err)
 }
 
-func (o eventOptions) printEvent(e *environment, event live.Event, style display.Style) error {
+func (o *eventOptions) printEvent(e *environment, event live.Event, style display.Style) error {
 	if !o.output.forPeople() {
-		object, err := eventObject(event)
-		if err != nil {
-			return err
-		}
-		return o.output.write(e.out, object)
+		return o.output.print(e.out, eventObject(event))
 	}
 	kind := display.Clean(event.Type)
 	if kind == corev1.EventTypeWarning {
@@ -170,12 +133,8 @@ func (o eventOptions) printEvent(e *environment, event live.Event, style display
 	return err
 }
 
-func eventObject(event live.Event) (*unstructured.Unstructured, error) {
-	content, err := plainContent(event)
-	if err != nil {
-		return nil, err
-	}
-	return resource("Event", cmp.Or(event.Object.Namespace, metav1.NamespaceDefault), event.Name, map[string]any{"status": content}), nil
+func eventObject(event live.Event) *unstructured.Unstructured {
+	return resource("Event", cmp.Or(event.Object.Namespace, metav1.NamespaceDefault), event.Name, map[string]any{"status": event})
 }
 
 // interrupted is what a command returns that goes on until it is interrupted, if it was.

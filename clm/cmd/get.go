@@ -4,7 +4,6 @@
 package cmd
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,20 +13,14 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 )
-
-type getOptions struct {
-	name     string
-	revision int64
-	output   choice
-}
 
 func newGetCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:        "get",
 		SuggestFor: []string{"show"},
 		Short:      "Print the manifest or the values of a revision",
-		Args:       cobra.NoArgs,
 	}
 	command.AddCommand(
 		newGetPartCommand(e, "manifest", "Print the objects of a revision, as they were generated", func(content releases.Content) any {
@@ -49,55 +42,54 @@ func newGetCommand(e *environment) *cobra.Command {
 }
 
 func newGetPartCommand(e *environment, part, short string, of func(releases.Content) any) *cobra.Command {
-	o := getOptions{output: choice{value: "yaml", allowed: []string{"yaml", "json"}}}
-	command := &cobra.Command{
+	form := choice{value: outputYAML, allowed: []string{outputYAML, outputJSON}}
+	command := newContentCommand(e, &cobra.Command{
 		Use:     part + " NAME",
 		Short:   short,
 		Long:    short + ". Secrets are printed in plain text.",
 		Example: "  clm get " + part + " web --revision 3",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(command *cobra.Command, args []string) error {
-			o.name = args[0]
-			return runGet(command.Context(), e, o, of)
-		},
-	}
-	addRevisionFlag(command, &o)
-	command.Flags().VarP(&o.output, "output", "o", "output format")
+	}, func(content releases.Content) error { return printDocuments(e, of(content), form.value) })
+	command.Flags().VarP(&form, "output", "o", "output format")
 	return command
 }
 
 func newGetNotesCommand(e *environment) *cobra.Command {
-	o := getOptions{}
-	command := &cobra.Command{
+	return newContentCommand(e, &cobra.Command{
 		Use:   "notes NAME",
 		Short: "Print the notes of the charts of a revision",
 		Long: `Print what the charts of a revision say in their files NOTES.txt, as clm apply shows it. Notes were rendered with the values of the revision, and may contain
 secrets.`,
 		Example: "  clm get notes web --revision 3",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(command *cobra.Command, args []string) error {
-			o.name = args[0]
-			return runGetNotes(command.Context(), e, o)
-		},
+	}, func(content releases.Content) error {
+		if content.Notes == "" {
+			fmt.Fprintln(e.err, "there are no notes")
+			return nil
+		}
+		return printNotes(e.out, content.Notes)
+	})
+}
+
+// newContentCommand completes a command that prints the content of a revision.
+func newContentCommand(e *environment, command *cobra.Command, write func(content releases.Content) error) *cobra.Command {
+	var revision int64
+	command.RunE = func(command *cobra.Command, args []string) error {
+		return e.withRelease(command.Context(), args[0], func(s *runner.Connection, release *releases.Release) error {
+			current := release.Current()
+			if current == nil && revision == 0 {
+				return fmt.Errorf("release %s has no revisions", release)
+			}
+			if revision == 0 {
+				revision = current.Number
+			}
+			content, err := s.Records().Content(command.Context(), release, revision)
+			if err != nil {
+				return err
+			}
+			return write(content)
+		})
 	}
-	addRevisionFlag(command, &o)
+	command.Flags().Var(number(&revision, 1), "revision", "`number` of the revision (default the current one)")
 	return command
-}
-
-func addRevisionFlag(command *cobra.Command, o *getOptions) {
-	command.Flags().Var(number(&o.revision, 1), "revision", "`number` of the revision (default the current one)")
-}
-
-func runGetNotes(ctx context.Context, e *environment, o getOptions) error {
-	content, err := contentOf(ctx, e, o)
-	if err != nil {
-		return err
-	}
-	if content.Notes == "" {
-		fmt.Fprintln(e.err, "there are no notes")
-		return nil
-	}
-	return printNotes(e.out, content.Notes)
 }
 
 // printNotes writes notes, which come from the author of a chart.
@@ -106,38 +98,9 @@ func printNotes(out io.Writer, notes string) error {
 	return err
 }
 
-func runGet(ctx context.Context, e *environment, o getOptions, of func(releases.Content) any) error {
-	content, err := contentOf(ctx, e, o)
-	if err != nil {
-		return err
-	}
-	return printDocuments(e, of(content), o.output.value)
-}
-
-// contentOf reads the content of a revision.
-func contentOf(ctx context.Context, e *environment, o getOptions) (releases.Content, error) {
-	s, namespace, err := e.connect(ctx, false)
-	if err != nil {
-		return releases.Content{}, err
-	}
-	defer s.Close()
-	release, err := s.Release(ctx, namespace, o.name)
-	if err != nil {
-		return releases.Content{}, err
-	}
-	if o.revision == 0 {
-		current := release.Current()
-		if current == nil {
-			return releases.Content{}, fmt.Errorf("release %s has no revisions", release)
-		}
-		o.revision = current.Number
-	}
-	return s.Records().Content(ctx, release, o.revision)
-}
-
 // printDocuments writes a value; in YAML each element of a list is a document of its own.
 func printDocuments(e *environment, value any, format string) error {
-	if format == "json" {
+	if format == outputJSON {
 		encoder := json.NewEncoder(e.out)
 		encoder.SetIndent("", "    ")
 		encoder.SetEscapeHTML(false)

@@ -122,7 +122,7 @@ func TestOrphanAll(t *testing.T) {
 	for want, args := range map[string][]string{
 		"NAME is missing": {"orphan", "--all"},
 		"OBJECT... is missing; --all orphans all objects of the release": {"orphan", "web"},
-		"--all orphans all objects of release NAME; OBJECT is not":       {"orphan", "web", "cm/one", "--all"},
+		"OBJECT is not allowed: --all orphans all objects":               {"orphan", "web", "cm/one", "--all"},
 	} {
 		p.expect(p.clm(args...), 1, want)
 	}

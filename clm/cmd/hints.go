@@ -64,18 +64,9 @@ var foreignSourceFlags = map[string]string{
 	"app":       "the release name is an argument: clm apply NAME SOURCE",
 }
 
-// storedCredentials is the hint at what takes the place of flags that would send the same credentials to all
-// repositories of a chart.
-const storedCredentials = "clm uses the credentials that helm repo add and helm registry login have stored"
-
-// foreignChartFlags are those of commands about the dependencies of a chart.
-var foreignChartFlags = map[string]string{
-	"username":         storedCredentials,
-	"password":         storedCredentials,
-	"pass-credentials": storedCredentials,
-	"cert-file":        storedCredentials,
-	"key-file":         storedCredentials,
-}
+// credentialFlags are those of commands about the dependencies of a chart that would send the same credentials to all of
+// its repositories.
+var credentialFlags = []string{"username", "password", "pass-credentials", "cert-file", "key-file"}
 
 // suggestFlag adds to the error about an unknown flag what may have been meant.
 func suggestFlag(command *cobra.Command, err error) error {
@@ -88,8 +79,8 @@ func suggestFlag(command *cobra.Command, err error) error {
 	if strings.Contains(command.Use, "SOURCE") {
 		instead = cmp.Or(instead, foreignSourceFlags[name])
 	}
-	if strings.HasSuffix(command.Use, " CHART") {
-		instead = cmp.Or(instead, foreignChartFlags[name])
+	if strings.HasSuffix(command.Use, " CHART") && slices.Contains(credentialFlags, name) {
+		instead = "clm uses the credentials that helm repo add and helm registry login have stored"
 	}
 	if instead != "" {
 		return fmt.Errorf("%w; %s", err, named(command, instead))
@@ -132,30 +123,32 @@ func refuseUnknown(command *cobra.Command, args []string) error {
 	return err
 }
 
-// checked makes errors about the number of arguments of a command say which ones are missing, or too many.
+// checked makes errors of a check of the arguments of a command say its usage, unless they do.
 func checked(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(command *cobra.Command, args []string) error {
 		if err := checkDryRun(command, args); err != nil {
 			return err
 		}
 		err := check(command, args)
-		isOwn := err != nil && strings.Contains(err.Error(), command.CommandPath()) && !strings.HasPrefix(err.Error(), "unknown command")
-		if err == nil || isOwn {
+		if err == nil || strings.Contains(err.Error(), command.CommandPath()) {
 			return err
 		}
-		wanted, atMost := placeholders(command.Use)
-		switch {
-		case len(args) < len(wanted):
-			missing := wanted[len(args):]
-			verb := "is"
-			if len(missing) > 1 {
-				verb = "are"
-			}
-			err = fmt.Errorf("%s %s missing", strings.Join(missing, " and "), verb)
-		case atMost >= 0 && len(args) > atMost:
-			err = fmt.Errorf("unexpected argument %q", args[atMost])
-		}
 		return fmt.Errorf("%w; usage: %s", err, command.UseLine())
+	}
+}
+
+// asInUsage is the check of arguments whose number the usage of a command says.
+func asInUsage(command *cobra.Command, args []string) error {
+	wanted, atMost := placeholders(command.Use)
+	switch {
+	case len(wanted) == len(args)+1:
+		return fmt.Errorf("%s is missing", wanted[len(args)])
+	case len(wanted) > len(args):
+		return fmt.Errorf("%s are missing", strings.Join(wanted[len(args):], " and "))
+	case atMost >= 0 && len(args) > atMost:
+		return fmt.Errorf("unexpected argument %q", args[atMost])
+	default:
+		return nil
 	}
 }
 
@@ -185,7 +178,9 @@ func requireArguments(command *cobra.Command) {
 		// The root has cobra's check, which comes before flags.
 	case command.HasSubCommands():
 		command.Args = refuseUnknown
-	case check != nil:
+	case check == nil:
+		command.Args = checked(asInUsage)
+	default:
 		command.Args = checked(check)
 	}
 	if !command.Runnable() {

@@ -4,7 +4,6 @@
 package cmd
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -24,26 +23,22 @@ func newHistoryCommand(e *environment) *cobra.Command {
 		Use:     "history NAME",
 		Short:   "List the revisions of a release",
 		Example: "  clm history web",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			return runHistory(command.Context(), e, args[0], printed)
+			return e.withRelease(command.Context(), args[0], func(_ *runner.Connection, release *releases.Release) error {
+				return printHistory(e, release, printed)
+			})
 		},
 	}
 	printed = newOutput(command)
 	return command
 }
 
-func runHistory(ctx context.Context, e *environment, name string, printed output) error {
-	release, err := e.release(ctx, name)
-	if err != nil {
-		return err
-	}
+func printHistory(e *environment, release *releases.Release, printed output) error {
 	if !printed.forPeople() {
-		objects := make([]*unstructured.Unstructured, len(release.Revisions))
-		for i, revision := range release.Revisions {
-			objects[i] = resource("Revision", release.Namespace, fmt.Sprintf("%s.%d", release.Name, revision.Number), map[string]any{"status": revisionContent(revision)})
-		}
-		return printed.printList(e.out, objects)
+		return printList(printed, e.out, release.Revisions, func(_ int, revision releases.Revision) *unstructured.Unstructured {
+			name := fmt.Sprintf("%s.%d", release.Name, revision.Number)
+			return resource("Revision", release.Namespace, name, map[string]any{"status": revisionContent(revision)})
+		})
 	}
 	table := newTable(e.out, display.Column{Header: "REVISION"}, display.Column{Header: "STATE"}, display.Column{Header: "OBJECTS", Spare: true}, display.Column{Header: "AGE"},
 		display.Column{Header: "SOURCE", Fit: display.Middle}, display.Column{Header: "DESCRIPTION", Fit: display.End})
@@ -76,28 +71,4 @@ func failureOf(revision releases.Revision) string {
 		return ""
 	}
 	return revision.Failure
-}
-
-// release reads the record of a release in the namespace of the command line.
-func (e *environment) release(ctx context.Context, name string) (*releases.Release, error) {
-	s, release, err := e.openRelease(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	s.Close()
-	return release, nil
-}
-
-// openRelease connects to the cluster and reads a release. The connection is to be closed.
-func (e *environment) openRelease(ctx context.Context, name string) (*runner.Connection, *releases.Release, error) {
-	s, namespace, err := e.connect(ctx, false)
-	if err != nil {
-		return nil, nil, err
-	}
-	release, err := s.Release(ctx, namespace, name)
-	if err != nil {
-		s.Close()
-		return nil, nil, err
-	}
-	return s, release, nil
 }

@@ -6,30 +6,25 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
-	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/internal/helm/linter"
 )
 
 // lintOptions are what clm lint was given.
 type lintOptions struct {
-	name        string
-	references  []string
-	sources     sourceFlags
-	kubeVersion string
-	apiVersions []string
+	name    string
+	sources sourceFlags
 	// offline means that flags say what templates see of a cluster.
 	offline bool
 	dryRun  dryRun
@@ -55,16 +50,15 @@ clm lint ends with exit code 1 if there are errors, or, with --strict, warnings.
 
 ` + sourcesHelp,
 		Example: "  clm lint ./chart -f values.yaml\n  clm lint ./chart --dry-run=client --strict",
-		Args:    cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			o.references = args
+			o.sources.references = args
 			o.offline = command.Flags().Changed("kube-version") || command.Flags().Changed("api-versions")
 			return runLint(command.Context(), e, o)
 		},
 	}
 	flags := command.Flags()
 	addSourceFlags(flags, &o.sources)
-	addOfflineFlags(flags, &o.kubeVersion, &o.apiVersions)
+	addOfflineFlags(flags, &o.sources)
 	flags.StringVar(&o.name, "name", lintName, "`name` of the release that is rendered; objects of a release with this name are compared with its sources")
 	flags.VarPF(&o.dryRun, dryRunFlag, "",
 		"ask the API server about each object, and fail if none is reachable; --dry-run=client does not ask (default if a cluster is reachable)").NoOptDefVal = dryRunServer
@@ -81,12 +75,12 @@ func runLint(ctx context.Context, e *environment, o lintOptions) error {
 	if o.offline && o.dryRun.value == dryRunServer {
 		return errors.New("flags --kube-version and --api-versions are not for --dry-run=server: the API server says what it serves")
 	}
-	namespace, err := e.kube.namespace()
+	namespace, err := e.namespace()
 	if err != nil {
 		return err
 	}
 	o.sources.options.KeepCharts = true
-	set, err := o.sources.load(ctx, e, o.references)
+	set, err := o.sources.load(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -98,7 +92,7 @@ func runLint(ctx context.Context, e *environment, o lintOptions) error {
 		switch {
 		case err == nil:
 			defer s.Close()
-			request.Connection, o.kubeVersion = s, version
+			request.Connection, o.sources.kubeVersion = s, version
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case o.dryRun.value == dryRunServer:
@@ -107,7 +101,7 @@ func runLint(ctx context.Context, e *environment, o lintOptions) error {
 			unasked = fmt.Sprintf("no API server was asked: %v", err)
 		}
 	}
-	if request.Discovery, err = sources.Offline(o.kubeVersion, o.apiVersions); err != nil {
+	if request.Discovery, err = o.sources.offline(); err != nil {
 		return err
 	}
 	findings, err := operation.Lint(ctx, request)
@@ -128,11 +122,7 @@ func (e *environment) reach(ctx context.Context) (*runner.Connection, string, er
 	}
 	limited, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
-	raw, err := s.Client().DiscoveryClient().RESTClient().Get().AbsPath("/version").Do(limited).Raw()
-	var found version.Info
-	if err == nil {
-		err = json.Unmarshal(raw, &found)
-	}
+	found, err := discovery.ToServerVersionInterfaceWithContext(s.Client().DiscoveryClient()).ServerVersionWithContext(limited)
 	if err == nil {
 		err = s.Ready(ctx)
 	}
@@ -185,9 +175,9 @@ func (o *lintOptions) print(e *environment, findings []operation.Finding) error 
 	}
 	items := make([]any, len(findings))
 	for i, finding := range findings {
-		status := map[string]any{"severity": string(finding.Severity), "message": finding.Message}
-		addTexts(status, map[string]string{"file": finding.File, "object": finding.Object})
+		status := map[string]any{"severity": finding.Severity, "message": finding.Message}
+		addKnown(status, map[string]any{"file": finding.File, "object": finding.Object})
 		items[i] = resource("LintFinding", "", fmt.Sprintf("%s.%d", o.name, i+1), map[string]any{"status": status}).Object
 	}
-	return printDocuments(e, map[string]any{"apiVersion": "v1", "kind": "List", "items": items}, o.output.value)
+	return printDocuments(e, listOf(items).Object, o.output.value)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/views"
 )
@@ -19,9 +20,7 @@ import (
 type logOptions struct {
 	live.LogOptions
 
-	name    string
-	objects []string
-	tail    int64
+	tail int64
 }
 
 // allLines is the number of lines that means no limit.
@@ -39,10 +38,11 @@ its group (deployment.apps/web). If several dependents have this kind and name, 
 
 With --follow, clm continues until interrupted, and includes pods that are created later.`,
 		Example: "  clm logs web -f --tail 10\n  clm logs web deployment/frontend -c main",
-		Args:    cobra.MinimumNArgs(1),
+		PreRunE: o.check,
 		RunE: func(command *cobra.Command, args []string) error {
-			o.name, o.objects = args[0], args[1:]
-			return runLogs(command.Context(), e, o)
+			return e.withRelease(command.Context(), args[0], func(s *runner.Connection, release *releases.Release) error {
+				return o.print(command.Context(), e, s, release, args[1:])
+			})
 		},
 	}
 	flags := command.Flags()
@@ -55,20 +55,19 @@ With --follow, clm continues until interrupted, and includes pods that are creat
 	return command
 }
 
-func runLogs(ctx context.Context, e *environment, o logOptions) error {
-	switch {
-	case o.Follow && o.Previous:
+func (o *logOptions) check(*cobra.Command, []string) error {
+	if o.Follow && o.Previous {
 		return errors.New("flags --follow and --previous are mutually exclusive: the log of a container that has exited cannot be followed")
-	case o.tail >= 0:
+	}
+	return nil
+}
+
+func (o *logOptions) print(ctx context.Context, e *environment, s *runner.Connection, release *releases.Release, objects []string) error {
+	if o.tail >= 0 {
 		o.Tail = &o.tail
 	}
-	s, release, err := e.openRelease(ctx, o.name)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
 	o.Options = views.Inspection(s, release, release.Inventory)
-	chosen, err := runner.Choose(s.Client(), release, o.objects)
+	chosen, err := runner.Choose(s.Client(), release, objects)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,11 +26,13 @@ import (
 type lsOptions struct {
 	output output
 	all    bool
-	states []string
+	states choices
 }
 
 func newLsCommand(e *environment) *cobra.Command {
-	o := lsOptions{}
+	o := lsOptions{states: choices{allowed: []string{
+		string(releases.StateApplying), string(releases.StateReady), string(views.StateDegraded), string(releases.StateFailed), string(releases.StateDeleting),
+	}}}
 	command := &cobra.Command{
 		Use:     "ls",
 		Aliases: []string{"list"},
@@ -42,40 +43,23 @@ has become ready since without a process waiting for that.
 With --state Degraded, clm also reads the dependents of these releases, and lists those of which not all are ready now, as clm status does. A release whose record cannot
 be used has no state: it is listed only without --state.`,
 		Example: "  clm ls -A --state Failed",
-		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			return runLs(command.Context(), e, o)
+			return e.with(command.Context(), false, func(s *runner.Connection, namespace string) error {
+				if o.all {
+					namespace = ""
+				}
+				return o.list(command.Context(), e, s, namespace)
+			})
 		},
 	}
 	o.output = newOutput(command)
 	command.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "list the releases in all namespaces")
-	command.Flags().StringSliceVar(&o.states, "state", nil, "list only releases in this state: "+strings.Join(stateNames(), ", ")+" (may be repeated)")
+	command.Flags().Var(&o.states, "state", "list only releases in this state: "+strings.Join(o.states.allowed, ", ")+" (may be repeated)")
 	return command
 }
 
-// stateNames are the values of --state.
-func stateNames() []string {
-	return []string{
-		string(releases.StateApplying), string(releases.StateReady), string(views.StateDegraded), string(releases.StateFailed), string(releases.StateDeleting),
-	}
-}
-
-// wants reports whether releases in a state are to be listed.
-func (o lsOptions) wants(state releases.State) bool {
-	return len(o.states) == 0 || slices.ContainsFunc(o.states, func(name string) bool { return strings.EqualFold(name, string(state)) })
-}
-
-func runLs(ctx context.Context, e *environment, o lsOptions) error {
-	for _, state := range o.states {
-		if !slices.ContainsFunc(stateNames(), func(name string) bool { return strings.EqualFold(name, state) }) {
-			return fmt.Errorf("flag --state: %q is not one of %s", state, strings.Join(stateNames(), ", "))
-		}
-	}
-	s, namespace, err := e.connectTo(ctx, o.all)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
+// list lists the releases in a namespace; in all namespaces if that is empty.
+func (o *lsOptions) list(ctx context.Context, e *environment, s *runner.Connection, namespace string) error {
 	found, err := s.Records().List(ctx, namespace)
 	if err != nil {
 		return err
@@ -83,19 +67,17 @@ func runLs(ctx context.Context, e *environment, o lsOptions) error {
 	if err := o.judge(ctx, e, s, found); err != nil {
 		return err
 	}
-	found = slices.DeleteFunc(found, func(release *releases.Release) bool { return !o.wants(release.State) })
+	found = slices.DeleteFunc(found, func(release *releases.Release) bool { return !o.states.wants(string(release.State)) })
 	slices.SortFunc(found, func(a, b *releases.Release) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	if !o.output.forPeople() {
-		objects := make([]*unstructured.Unstructured, len(found))
-		for i, release := range found {
-			objects[i] = resource("Release", release.Namespace, release.Name, releaseContent(release))
-		}
-		return o.output.printList(e.out, objects)
+		return printList(o.output, e.out, found, func(_ int, release *releases.Release) *unstructured.Unstructured {
+			return resource("Release", release.Namespace, release.Name, releaseContent(release))
+		})
 	}
 	if len(found) == 0 {
-		fmt.Fprintln(e.err, nothingFound(namespace, o.states))
+		fmt.Fprintln(e.err, nothingFound(namespace, o.states.values))
 		return nil
 	}
 	return printReleases(e, found, o.all)
@@ -103,13 +85,12 @@ func runLs(ctx context.Context, e *environment, o lsOptions) error {
 
 // judge reads the dependents of the releases whose recorded states are not all that is to be known: of those that are
 // being applied, which may have become ready since, and, if they are asked for, of those that may be degraded.
-func (o lsOptions) judge(ctx context.Context, e *environment, s *runner.Connection, found []*releases.Release) error {
-	const atOnce = 4  // releases
-	var mu sync.Mutex // guards noted
-	noted := map[string]bool{}
-	err := concurrent.Each(atOnce, found, func(_ int, release *releases.Release) error {
+func (o *lsOptions) judge(ctx context.Context, e *environment, s *runner.Connection, found []*releases.Release) error {
+	const atOnce = 4 // releases
+	notes := make([][]display.Note, len(found))
+	err := concurrent.Each(atOnce, found, func(i int, release *releases.Release) error {
 		isApplying := release.State == releases.StateApplying
-		if !isApplying && !(release.State == releases.StateReady && len(o.states) > 0 && o.wants(views.StateDegraded)) {
+		if !isApplying && !(release.State == releases.StateReady && slices.Contains(o.states.values, string(views.StateDegraded))) {
 			return nil
 		}
 		snapshot, err := views.Look(ctx, s, release.Namespace, release.Name, live.NoReasons)
@@ -121,14 +102,14 @@ func (o lsOptions) judge(ctx context.Context, e *environment, s *runner.Connecti
 			return fmt.Errorf("reading the dependents of release %s: %w", release, err)
 		}
 		if takeState(release, snapshot) {
-			mu.Lock()
-			defer mu.Unlock()
-			for _, note := range snapshot.Notes {
-				noted[note.String()] = true
-			}
+			notes[i] = snapshot.Notes
 		}
 		return nil
 	})
+	noted := map[string]bool{}
+	for _, note := range slices.Concat(notes...) {
+		noted[note.String()] = true
+	}
 	for _, note := range slices.Sorted(maps.Keys(noted)) {
 		fmt.Fprintln(e.err, display.Clean(note))
 	}
@@ -236,39 +217,27 @@ func sourceTexts(list []releases.Source) string {
 
 // releaseContent is what programs are told of a release.
 func releaseContent(release *releases.Release) map[string]any {
-	status := map[string]any{"state": string(release.State), "dependents": int64(release.Items())}
-	addTexts(status, map[string]string{"message": release.Message, "problem": release.Problem, "deletionStage": string(release.DeletionStage)})
-	if release.Awaited() {
-		status["awaited"] = true
-	}
-	if !release.Updated.IsZero() {
-		status["updated"] = timestamp(release.Updated)
-	}
+	status := map[string]any{"state": release.State, "dependents": release.Items()}
+	addKnown(status, map[string]any{
+		"message": release.Message, "problem": release.Problem, "deletionStage": release.DeletionStage, "awaited": release.Awaited(),
+		"updated": timestamp(release.Updated),
+	})
 	if current := release.Current(); current != nil {
 		status["revision"] = revisionContent(*current)
 	}
 	metadata := map[string]any{}
-	if !release.Created.IsZero() {
-		metadata["creationTimestamp"] = timestamp(release.Created)
-	}
+	addKnown(metadata, map[string]any{"creationTimestamp": timestamp(release.Created)})
 	return map[string]any{"metadata": metadata, "status": status}
 }
 
 // revisionContent is what programs are told of a revision.
 func revisionContent(revision releases.Revision) map[string]any {
 	content := map[string]any{
-		"number": revision.Number, "state": string(revision.State), "created": timestamp(revision.Created),
-		"description": revision.Description, "objects": int64(revision.Objects),
+		"number": revision.Number, "state": revision.State, "created": timestamp(revision.Created),
+		"description": revision.Description, "objects": revision.Objects,
 	}
-	addTexts(content, map[string]string{"canceledBy": revision.CanceledBy, "failure": failureOf(revision), "hooks": strings.Join(revision.Hooks, ",")})
-	var list []any
-	for _, source := range revision.Sources {
-		entry := map[string]any{"reference": source.Reference, "kind": source.Kind}
-		addTexts(entry, map[string]string{"name": source.Name, "version": source.Version, "appVersion": source.AppVersion})
-		list = append(list, entry)
-	}
-	if list != nil {
-		content["sources"] = list
-	}
+	addKnown(content, map[string]any{
+		"canceledBy": revision.CanceledBy, "failure": failureOf(revision), "hooks": strings.Join(revision.Hooks, ","), "sources": revision.Sources,
+	})
 	return content
 }

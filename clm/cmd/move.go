@@ -20,7 +20,6 @@ import (
 type moveOptions struct {
 	changeOptions
 
-	objects                    []string
 	from, to                   string
 	fromNamespace, toNamespace string
 }
@@ -41,10 +40,15 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
 
 ` + objectsHelp,
 		Example: "  clm move deployment/web service/web --from shop --to web",
-		Args:    cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			o.objects = args
-			return runMove(command.Context(), e, o)
+			if err := o.check(); err != nil {
+				return err
+			}
+			return e.repeat(command.Context(), o.events(), func(s *runner.Connection, namespace string) error {
+				from := types.NamespacedName{Namespace: cmp.Or(o.fromNamespace, namespace), Name: o.from}
+				to := types.NamespacedName{Namespace: cmp.Or(o.toNamespace, namespace), Name: o.to}
+				return o.attempt(command.Context(), e, s, from, to, args)
+			})
 		},
 	}
 	flags := command.Flags()
@@ -65,29 +69,16 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
 	return command
 }
 
-func runMove(ctx context.Context, e *environment, o moveOptions) error {
-	if err := o.check(); err != nil {
-		return err
-	}
-	return e.repeat(ctx, o.events(), func(s *runner.Connection, namespace string) error {
-		return o.attempt(ctx, e, s, operation.MoveRequest{
-			From:    types.NamespacedName{Namespace: cmp.Or(o.fromNamespace, namespace), Name: o.from},
-			To:      types.NamespacedName{Namespace: cmp.Or(o.toNamespace, namespace), Name: o.to},
-			Objects: o.objects,
-		})
-	})
-}
-
-func (o *moveOptions) attempt(ctx context.Context, e *environment, s *runner.Connection, request operation.MoveRequest) error {
-	c := e.consent(o.yes || o.dryRun.value != "", false)
+func (o *moveOptions) attempt(ctx context.Context, e *environment, s *runner.Connection, from, to types.NamespacedName, objects []string) error {
+	c := e.consent(o.yes || o.dryRun.isSet(), false)
 	defer c.Close()
 	// Only the server knows the owner of an object that one of them does not have.
-	t, err := operation.PlanMove(ctx, s, request, c.needed() || o.diff.show || o.dryRun.value != "")
+	t, err := operation.PlanMove(ctx, s, from, to, objects, c.needed() || o.diff.show || o.dryRun.isSet())
 	if err != nil {
 		return err
 	}
 	defer t.Close()
-	if o.dryRun.value != "" {
+	if o.dryRun.isSet() {
 		return o.show(e, e.out, t)
 	}
 	if c.needed() || o.diff.show {

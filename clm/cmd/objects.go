@@ -10,10 +10,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -32,8 +32,6 @@ func newObjectsCommand(e *environment) *cobra.Command {
 		Long: `Inspect ObjectSets, ObjectDeployments, ClusterObjectSets and ClusterObjectDeployments, which an operator in the cluster reconciles.
 
 They are named as TYPE/NAME, for example objectdeployment/web or, in short, odeploy/web.`,
-		Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
 	command.AddCommand(newObjectsViewCommand(e, &cobra.Command{
 		Use:   "status TARGET",
@@ -54,42 +52,34 @@ objects of a set is determined by its probes. For a deployment, all sets that ar
 	return command
 }
 
-// openObjects connects to the cluster and reads a set or a deployment. The connection is to be closed.
-func (e *environment) openObjects(ctx context.Context, text string) (*runner.Connection, *views.ObjectSets, error) {
-	s, namespace, err := e.connect(ctx, false)
-	if err != nil {
-		return nil, nil, err
-	}
-	target, err := views.ParseObjectTarget(text, namespace)
-	if err != nil {
-		s.Close()
-		return nil, nil, err
-	}
-	found, err := views.LookAtObjects(ctx, s.Client(), target)
-	if err != nil {
-		s.Close()
-		return nil, nil, err
-	}
-	return s, found, nil
+// withObjects connects to the cluster and reads a set or a deployment.
+func (e *environment) withObjects(ctx context.Context, text string, use func(s *runner.Connection, found *views.ObjectSets) error) error {
+	return e.with(ctx, false, func(s *runner.Connection, namespace string) error {
+		target, err := views.ParseObjectTarget(text, namespace)
+		if err != nil {
+			return err
+		}
+		found, err := views.LookAtObjects(ctx, s.Client(), target)
+		if err != nil {
+			return err
+		}
+		return use(s, found)
+	})
 }
 
 // newObjectsViewCommand completes a command that shows the status of a set or a deployment, or its whole tree.
 func newObjectsViewCommand(e *environment, command *cobra.Command, whole bool) *cobra.Command {
 	printed := newOutput(command)
-	command.Args = cobra.ExactArgs(1)
 	command.RunE = func(command *cobra.Command, args []string) error {
-		return runObjectsView(command.Context(), e, args[0], printed, whole)
+		return e.withObjects(command.Context(), args[0], func(s *runner.Connection, found *views.ObjectSets) error {
+			return viewObjects(command.Context(), e, s, found, printed, whole)
+		})
 	}
 	return command
 }
 
-// runObjectsView shows the status of a set or a deployment, or its whole tree.
-func runObjectsView(ctx context.Context, e *environment, text string, printed output, whole bool) error {
-	s, found, err := e.openObjects(ctx, text)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
+// viewObjects shows the status of a set or a deployment, or its whole tree.
+func viewObjects(ctx context.Context, e *environment, s *runner.Connection, found *views.ObjectSets, printed output, whole bool) error {
 	shown := objectsView{ObjectSets: found, whole: whole}
 	sets := found.Active()
 	if !whole && len(sets) > 1 {
@@ -102,15 +92,19 @@ func runObjectsView(ctx context.Context, e *environment, text string, printed ou
 		}
 		shown.trees = append(shown.trees, setTree{set: set, Report: report})
 	}
-	v := newViewer(e, printed, false)
-	v.show(shown, shown.notes())
-	if err := v.close(); err != nil || whole {
-		return err
+	for _, note := range shown.notes() {
+		fmt.Fprintln(e.err, display.Clean(note.String()))
 	}
-	if !shown.isReady() {
+	var err error
+	if printed.forPeople() {
+		err = shown.write(e.out, e.style(e.out), display.Limit(e.out))
+	} else {
+		err = printed.print(e.out, shown.object())
+	}
+	if err == nil && !whole && !shown.isReady() {
 		return &exitError{code: exitNotReady}
 	}
-	return nil
+	return err
 }
 
 func newObjectsEventsCommand(e *environment) *cobra.Command {
@@ -121,25 +115,18 @@ func newObjectsEventsCommand(e *environment) *cobra.Command {
 		Long: `List the events about the objects of TARGET, which is TYPE/NAME, and about the objects that they own, down to the pods; the latest comes last. For a
 deployment, these are the objects of the current set.`,
 		Example: "  clm objects events odeploy/web --types Warning",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
-			s, found, err := e.openObjects(command.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			if len(found.Sets) == 0 {
-				return fmt.Errorf("%s has no sets yet", found.Target)
-			}
-			options, err := found.Inspection(s.Client(), found.Sets[0])
-			if err != nil {
-				return err
-			}
-			o.namespace = found.Target.Namespace
-			return o.list(command.Context(), e, options)
+			return e.withObjects(command.Context(), args[0], func(s *runner.Connection, found *views.ObjectSets) error {
+				if len(found.Sets) == 0 {
+					return fmt.Errorf("%s has no sets yet", found.Target)
+				}
+				options, err := found.Inspection(s.Client(), found.Sets[0])
+				if err != nil {
+					return err
+				}
+				o.namespace = found.Target.Namespace
+				return o.list(command.Context(), e, options)
+			})
 		},
 	}
 	o.addFlags(command)
@@ -158,16 +145,14 @@ If the template is already that of the set, the command only waits.
 
 If a tool such as Argo CD or Flux applies the deployment, it will undo the rollback: change the template in its source instead.`,
 		Example: "  clm objects rollback odeploy/web\n  clm objects rollback odeploy/web 3",
-		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(command *cobra.Command, args []string) error {
-			revision := int64(0)
-			if len(args) > 1 {
-				var err error
-				if revision, err = strconv.ParseInt(args[1], 10, 64); err != nil || revision < 1 {
-					return fmt.Errorf("revision: %q is not a positive number", args[1])
-				}
+			revision, err := revisionIn(args)
+			if err != nil {
+				return err
 			}
-			return runObjectsRollback(command.Context(), e, args[0], revision, timeout, noWait)
+			return e.withObjects(command.Context(), args[0], func(s *runner.Connection, found *views.ObjectSets) error {
+				return rollBackObjects(command.Context(), e, s, found, revision, timeout, noWait)
+			})
 		},
 	}
 	command.Flags().Var(period(&timeout), "timeout", "how long to wait; 0 means no limit")
@@ -175,12 +160,7 @@ If a tool such as Argo CD or Flux applies the deployment, it will undo the rollb
 	return command
 }
 
-func runObjectsRollback(ctx context.Context, e *environment, text string, revision int64, timeout time.Duration, noWait bool) error {
-	s, found, err := e.openObjects(ctx, text)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
+func rollBackObjects(ctx context.Context, e *environment, s *runner.Connection, found *views.ObjectSets, revision int64, timeout time.Duration, noWait bool) error {
 	name, asked, err := found.RollBack(ctx, s.Client(), revision)
 	if err != nil {
 		return err
@@ -193,19 +173,15 @@ func runObjectsRollback(ctx context.Context, e *environment, text string, revisi
 	if noWait {
 		return nil
 	}
-	errTimeout := errors.New("timeout")
-	if timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errTimeout)
-		defer cancel()
-	}
+	ctx, cancel := runner.Limited(ctx, timeout)
+	defer cancel()
 	last := ""
 	err = found.AwaitRollBack(ctx, s.Client(), func(said string) {
 		last = said
 		fmt.Fprintln(e.out, display.Clean(last))
 	})
 	switch {
-	case errors.Is(err, errTimeout):
+	case errors.Is(err, runner.ErrTimeout):
 		fmt.Fprintf(e.err, "timed out after %s; last status: %s\n", timeout, display.Clean(last))
 		return &exitError{code: exitNotReady}
 	case err != nil && ctx.Err() != nil:
@@ -258,9 +234,7 @@ func (v objectsView) isReady() bool {
 	if v.Deployment == nil {
 		wanted = string(v1alpha1.ConditionTypeAvailable)
 	}
-	return slices.ContainsFunc(v.conditions(), func(condition metav1.Condition) bool {
-		return condition.Type == wanted && condition.Status == metav1.ConditionTrue
-	})
+	return meta.IsStatusConditionTrue(v.conditions(), wanted)
 }
 
 // conditions are those of the deployment or the set, without those of earlier generations.
@@ -371,44 +345,28 @@ func (v objectsView) writeTrees(out io.Writer, style display.Style, width int) e
 	return nil
 }
 
-func (v objectsView) facts() []fact {
-	var facts []fact
-	for _, condition := range v.conditions() {
-		facts = append(facts, fact{condition.Type, fmt.Sprintf("%s: %s: %s", condition.Status, condition.Reason, condition.Message)})
-	}
-	return facts
-}
-
-func (v objectsView) object() (*unstructured.Unstructured, error) {
-	conditions, err := plainContents(v.conditions())
-	if err != nil {
-		return nil, err
-	}
+func (v objectsView) object() *unstructured.Unstructured {
 	var sets []any
-	for _, tree := range v.trees {
-		content := setContent(tree.set)
-		if content["dependents"], err = plainContents(tree.Nodes); err != nil {
-			return nil, err
+	for _, set := range v.Sets {
+		content := setContent(set)
+		if at := slices.IndexFunc(v.trees, func(tree setTree) bool { return tree.set.GetName() == set.GetName() }); at >= 0 {
+			content["dependents"] = v.trees[at].Nodes
 		}
 		sets = append(sets, content)
 	}
-	for _, set := range v.Sets {
-		if !slices.ContainsFunc(v.trees, func(tree setTree) bool { return tree.set.GetName() == set.GetName() }) {
-			sets = append(sets, setContent(set))
-		}
-	}
-	status := map[string]any{"conditions": conditions, "sets": sets}
-	return resource("ObjectSetStatus", v.Target.Namespace, v.Target.Name, map[string]any{"status": status}), withNotes(status, v.notes())
+	status := map[string]any{"conditions": v.conditions(), "sets": sets}
+	addKnown(status, map[string]any{"notes": v.notes()})
+	return resource("ObjectSetStatus", v.Target.Namespace, v.Target.Name, map[string]any{"status": status})
 }
 
 // setContent returns the JSON form of a set.
 func setContent(set v1alpha1.Set) map[string]any {
 	content := map[string]any{
-		"name": set.GetName(), "revision": set.GetSetSpec().Revision, "state": string(set.GetSetSpec().GetPresence()), "objects": objectsOf(set),
+		"name": set.GetName(), "revision": set.GetSetSpec().Revision, "state": set.GetSetSpec().GetPresence(), "objects": objectsOf(set),
 		"created":   timestamp(set.GetCreationTimestamp().Time),
 		"available": conditionText(set, v1alpha1.ConditionTypeAvailable), "succeeded": conditionText(set, v1alpha1.ConditionTypeSucceeded),
 	}
-	addTexts(content, map[string]string{"changeCause": set.GetAnnotations()[v1alpha1.AnnotationChangeCause]})
+	addKnown(content, map[string]any{"changeCause": set.GetAnnotations()[v1alpha1.AnnotationChangeCause]})
 	return content
 }
 

@@ -4,8 +4,6 @@
 package cmd
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -31,38 +29,22 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
 
 ` + objectsHelp,
 		Example: "  clm orphan web configmap/settings\n  clm orphan web --all",
-		Args:    func(_ *cobra.Command, args []string) error { return checkOrphanArguments(args, all) },
+		Args: func(_ *cobra.Command, args []string) error {
+			return checkObjects(args, all, "--all orphans all objects of the release")
+		},
 		RunE: func(command *cobra.Command, args []string) error {
-			return runOrphan(command.Context(), e, o, operation.HandoverRequest{Name: args[0], Objects: args[1:], All: all, Approved: o.approved})
+			return o.run(command.Context(), e, func(s *runner.Connection, namespace string, compare bool) (*operation.Plan, error) {
+				request := operation.HandoverRequest{Namespace: namespace, Name: args[0], Objects: args[1:], All: all, Approved: o.approved}
+				p, err := operation.PlanOrphaning(command.Context(), s, request, compare)
+				if err == nil {
+					fmt.Fprintf(e.err, "Note: if release %s is applied again from sources that still render these objects, it adopts them again.\n", p.Release)
+				}
+				return p, err
+			})
 		},
 	}
 	addChangeFlags(command.Flags(), &o)
 	addConflictsFlag(command.Flags(), &o.conflicts, "", "")
 	command.Flags().BoolVar(&all, "all", false, "orphan all objects of the release")
 	return command
-}
-
-// checkOrphanArguments checks the number of arguments, which depends on the flag --all.
-func checkOrphanArguments(args []string, all bool) error {
-	switch {
-	case len(args) == 0:
-		return errors.New("NAME is missing")
-	case all && len(args) > 1:
-		return errors.New("flag --all orphans all objects of release NAME; OBJECT is not allowed")
-	case !all && len(args) == 1:
-		return errors.New("OBJECT... is missing; --all orphans all objects of the release")
-	default:
-		return nil
-	}
-}
-
-func runOrphan(ctx context.Context, e *environment, o changeOptions, request operation.HandoverRequest) error {
-	return o.run(ctx, e, func(s *runner.Connection, namespace string, compare bool) (*operation.Plan, error) {
-		request.Namespace = namespace
-		p, err := operation.PlanOrphaning(ctx, s, request, compare)
-		if err == nil {
-			fmt.Fprintf(e.err, "Note: if release %s is applied again from sources that still render these objects, it adopts them again.\n", p.Release)
-		}
-		return p, err
-	})
 }

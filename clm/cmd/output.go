@@ -6,6 +6,7 @@ package cmd
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"reflect"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
@@ -44,28 +46,32 @@ func newOutput(command *cobra.Command) output {
 // forPeople reports whether a table is wanted.
 func (o output) forPeople() bool { return *o.flags.OutputFormat == "" }
 
-// print writes one object.
-func (o output) print(out io.Writer, kind string, namespace, name string, content map[string]any) error {
-	return o.write(out, resource(kind, namespace, name, content))
-}
-
-// printList writes objects made by resource as a list.
-func (o output) printList(out io.Writer, objects []*unstructured.Unstructured) error {
-	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "v1", "kind": "List"}}
-	for _, object := range objects {
-		list.Items = append(list.Items, *object)
+// printList writes a list of the resources that a function makes of items.
+func printList[T any](o output, out io.Writer, items []T, form func(i int, item T) *unstructured.Unstructured) error {
+	resources := make([]any, len(items))
+	for i, item := range items {
+		resources[i] = form(i, item).Object
 	}
-	return o.write(out, list)
+	return o.print(out, listOf(resources))
 }
 
-func (o output) write(out io.Writer, object runtime.Object) error {
-	if single, ok := object.(*unstructured.Unstructured); ok && single.IsList() {
+// listOf returns a list in the form of kubectl.
+func listOf(items []any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "List", "items": items}}
+}
+
+// print writes a resource, or a list of them.
+func (o output) print(out io.Writer, content *unstructured.Unstructured) error {
+	content, err := plain(content)
+	if err != nil {
+		return err
+	}
+	var object runtime.Object = content
+	if content.IsList() {
 		// The printer of names knows lists only as such.
-		list, err := single.ToList()
-		if err != nil {
+		if object, err = content.ToList(); err != nil {
 			return fmt.Errorf("printing a list: %w", err)
 		}
-		object = list
 	}
 	printer, err := o.printer()
 	if err != nil {
@@ -74,7 +80,21 @@ func (o output) write(out io.Writer, object runtime.Object) error {
 	return printer.PrintObj(object, out)
 }
 
-// resource gives a content the form of a Kubernetes object, so that programs treat it like any other.
+// plain returns the JSON form of a resource.
+func plain(resource *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	encoded, err := json.Marshal(resource.Object)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the result: %w", err)
+	}
+	result := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(encoded, &result.Object); err != nil {
+		return nil, fmt.Errorf("encoding the result: %w", err)
+	}
+	return result, nil
+}
+
+// resource gives a content the form of a Kubernetes object, so that programs treat it like any other. Values in it may
+// be of any type; their JSON forms are printed.
 func resource(kind string, namespace, name string, content map[string]any) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{Object: content}
 	object.SetAPIVersion(outputVersion)
@@ -93,13 +113,7 @@ func newTable(out io.Writer, columns ...display.Column) *display.Table {
 
 // writeWrapped writes a text behind the indentation. On a terminal it is wrapped between words.
 func writeWrapped(out io.Writer, indent, text string) {
-	lines := []string{text}
-	if limit := display.Limit(out); limit > 0 {
-		lines = display.WrapHanging(text, limit-len(indent))
-	}
-	for _, line := range lines {
-		fmt.Fprintln(out, indent+line)
-	}
+	display.WriteWrapped(out, indent, text, display.Limit(out))
 }
 
 // namesFor returns the names of objects in a list that is written to out. The namespace is that of the release.
@@ -114,24 +128,21 @@ func namesFor[O types.ObjectKey](out io.Writer, namespace string, objects []O) *
 // age is how long ago something was, as kubectl writes it.
 func age(since, now time.Time) string { return cmp.Or(display.Age(since, now), "<unknown>") }
 
-// timestamp is how programs are told of a time.
-func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-// addTexts adds those texts to a content that are not empty.
-func addTexts(content map[string]any, texts map[string]string) {
-	for name, text := range texts {
-		if text != "" {
-			content[name] = text
-		}
+// timestamp is how programs are told of a time; empty if it is not known.
+func timestamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
 	}
+	return t.UTC().Format(time.RFC3339)
 }
 
-// objectContent denotes an object to programs.
-func objectContent(object types.ObjectKey) map[string]any {
-	o := display.ObjectOf(object)
-	content := map[string]any{"apiVersion": o.APIVersion, "kind": o.Kind, "name": o.Name}
-	addTexts(content, map[string]string{"namespace": o.Namespace})
-	return content
+// addKnown adds to a content what is known: texts and lists that are not empty, and values that are not zero.
+func addKnown(content, known map[string]any) {
+	for name, value := range known {
+		if v := reflect.ValueOf(value); !v.IsZero() && (v.Kind() != reflect.Slice || v.Len() > 0) {
+			content[name] = value
+		}
+	}
 }
 
 // view is something that changes while people look at it.
@@ -140,8 +151,8 @@ type view interface {
 	write(out io.Writer, style display.Style, width int) error
 	// facts are what is told where nothing can be redrawn. They do not change just because time passes.
 	facts() []fact
-	// object is what programs are told.
-	object() (*unstructured.Unstructured, error)
+	// object is the resource, or the list, that programs are told.
+	object() *unstructured.Unstructured
 }
 
 // fact is what there is to say about something.
@@ -230,11 +241,8 @@ func (v *viewer) trouble(err error) {
 	v.draw()
 }
 
-func (v *viewer) keep(err error) {
-	if v.err == nil {
-		v.err = err
-	}
-}
+// keep notes the first error.
+func (v *viewer) keep(err error) { v.err = cmp.Or(v.err, err) }
 
 // close leaves the last view where it can be read, and returns the first error there was.
 func (v *viewer) close() error {
@@ -276,12 +284,12 @@ func (v *viewer) draw() {
 
 // tell prints the object if it has changed.
 func (v *viewer) tell() error {
-	object, err := v.current.object()
+	object, err := plain(v.current.object())
 	if err != nil || v.told != nil && reflect.DeepEqual(object, v.told) {
 		return err
 	}
 	v.told = object
-	return v.output.write(v.out, object)
+	return v.output.print(v.out, object)
 }
 
 // sayNews prints what is new, and of what nothing is said any more.

@@ -23,22 +23,12 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// planOptions are what clm plan and clm diff were given.
+// planOptions are what clm plan and clm diff were given. The description is for the revision that a saved plan makes.
 type planOptions struct {
-	name            string
-	references      []string
-	sources         sourceFlags
-	policies        policyFlags
-	diff            diffFlags
-	createNamespace bool
-	conflicts       choice
-	maxDeletions    maxDeletions
-	approved        string
-	output          choice
-	out             string
-	exitCode        bool
-	// description is for the revision that a saved plan makes.
-	description string
+	applyOptions
+
+	out      string
+	exitCode bool
 }
 
 func newPlanCommand(e *environment) *cobra.Command {
@@ -55,9 +45,8 @@ If clm apply would be refused, clm plan says why, and exits with code 4.
 A plan that is saved with --out can be applied with clm apply --plan: clm then does exactly what the plan says, or nothing if an object has changed since.
 `,
 		Example: "  clm plan web ./chart -f values.yaml --out web.plan\n  clm apply web --plan web.plan",
-		Args:    cobra.MinimumNArgs(2),
 		RunE: func(command *cobra.Command, args []string) error {
-			o.name, o.references = args[0], args[1:]
+			o.name, o.sources.references = args[0], args[1:]
 			// These say how to show the diff.
 			o.diff.show = o.diff.show || command.Flags().Changed("unified") || command.Flags().Changed("show-secrets")
 			return runPlan(command.Context(), e, o)
@@ -82,13 +71,12 @@ Secrets are masked: only their sizes, and which of them are equal, are shown.
 
 "clm diff upgrade NAME CHART" is the same as "clm diff NAME CHART", for those who know the diff plugin of Helm.`,
 		Example: "  clm diff web ./chart -f values.yaml --unified 10",
-		Args:    cobra.MinimumNArgs(2),
 		RunE: func(command *cobra.Command, args []string) error {
 			if len(args) > 2 && args[0] == "upgrade" && releases.ValidateName(args[1]) == nil {
 				// A release named upgrade may have several sources, too; then the first one needs a slash.
 				args = args[1:]
 			}
-			o.name, o.references = args[0], args[1:]
+			o.name, o.sources.references = args[0], args[1:]
 			return runPlan(command.Context(), e, o)
 		},
 	}
@@ -99,27 +87,21 @@ Secrets are masked: only their sizes, and which of them are equal, are shown.
 
 func addPlanFlags(command *cobra.Command, o *planOptions) {
 	flags := command.Flags()
-	addSourceFlags(flags, &o.sources)
-	rememberHooks(flags)
-	addPolicyFlags(flags, &o.policies)
-	addPruneFlag(flags, &o.policies)
+	o.addReleaseFlags(flags)
 	addDiffFlags(flags, &o.diff)
-	addNamespaceFlag(flags, &o.createNamespace)
-	addSourceConflictsFlag(flags, &o.conflicts)
+	o.addClusterFlags(flags)
 	addDeletionFlags(flags, &o.maxDeletions, &o.approved)
 	flags.BoolVar(&o.exitCode, "exit-code", false, "exit with code 2 if there are changes")
 }
 
 func runPlan(ctx context.Context, e *environment, o planOptions) error {
-	namespace, err := e.kube.namespace()
+	namespace, err := e.namespace()
 	if err != nil {
 		return err
 	}
-	request := operation.Request{
-		Namespace: namespace, Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
-		Description: o.description, Conflicts: conflictsOf(o.conflicts), Approved: o.approved,
-	}
-	if request.Sources, err = o.sources.load(ctx, e, o.references); err != nil {
+	request := o.request()
+	request.Namespace = namespace
+	if request.Sources, err = o.sources.load(ctx, e); err != nil {
 		return err
 	}
 	s, err := e.open(ctx, false)
@@ -134,10 +116,10 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 		return err
 	}
 	defer p.Close()
-	if err := o.show(e, p); err != nil {
+	if err := o.print(e, p); err != nil {
 		return err
 	}
-	if err := errors.Join(o.maxDeletions.check(p), p.Refused(), conflicting(p, o.conflicts)); err != nil {
+	if err := errors.Join(o.limitDeletions(p), o.refusal(p)); err != nil {
 		return err
 	}
 	if o.out != "" {
@@ -245,18 +227,13 @@ func content(object *unstructured.Unstructured) map[string]any {
 		return nil
 	}
 	object = object.DeepCopy()
-	object.SetLabels(unmarked(object.GetLabels()))
-	object.SetAnnotations(unmarked(object.GetAnnotations()))
-	return object.Object
-}
-
-// unmarked returns labels or annotations without the mark of clm; nil if there are no others.
-func unmarked(entries map[string]string) map[string]string {
-	delete(entries, releases.ReconcilerName+"/"+types.LabelKeySuffixOwnerId)
-	if len(entries) == 0 {
-		return nil
+	for _, kind := range []string{"labels", "annotations"} {
+		unstructured.RemoveNestedField(object.Object, "metadata", kind, releases.ReconcilerName+"/"+types.LabelKeySuffixOwnerId)
+		if left, _, _ := unstructured.NestedMap(object.Object, "metadata", kind); len(left) == 0 {
+			unstructured.RemoveNestedField(object.Object, "metadata", kind)
+		}
 	}
-	return entries
+	return object.Object
 }
 
 // listedAction is what people are told of a change in a list, in which hooks that stay the same are one line, unless
@@ -295,8 +272,8 @@ const (
 	outputMarkdown = "markdown"
 )
 
-// show writes a plan in the wanted form.
-func (o planOptions) show(e *environment, p *operation.Plan) error {
+// print writes a plan in the wanted form.
+func (o planOptions) print(e *environment, p *operation.Plan) error {
 	switch o.output.value {
 	case outputJSON, outputYAML:
 		changes := o.planned(p)

@@ -26,11 +26,8 @@ import (
 // rbacOptions are what clm rbac was given.
 type rbacOptions struct {
 	name            string
-	references      []string
 	sources         sourceFlags
 	policies        policyFlags
-	kubeVersion     string
-	apiVersions     []string
 	createNamespace bool
 	roleName        string
 	serviceAccount  string
@@ -38,7 +35,7 @@ type rbacOptions struct {
 }
 
 func newRbacCommand(e *environment) *cobra.Command {
-	o := rbacOptions{output: choice{value: "yaml", allowed: []string{"yaml", outputJSON}}}
+	o := rbacOptions{output: choice{value: outputYAML, allowed: []string{outputYAML, outputJSON}}}
 	command := &cobra.Command{
 		Use:   "rbac NAME SOURCE...",
 		Short: "Show the permissions that are needed to manage a release",
@@ -54,16 +51,15 @@ clm asks the cluster only about types that neither Kubernetes nor the release de
 
 ` + sourcesHelp,
 		Example: "  clm rbac web ./chart -n shop --service-account deployer | kubectl apply -f -",
-		Args:    cobra.MinimumNArgs(2),
 		RunE: func(command *cobra.Command, args []string) error {
-			o.name, o.references = args[0], args[1:]
+			o.name, o.sources.references = args[0], args[1:]
 			return runRbac(command.Context(), e, o)
 		},
 	}
 	flags := command.Flags()
 	addSourceFlags(flags, &o.sources)
 	addPolicyFlags(flags, &o.policies)
-	addOfflineFlags(flags, &o.kubeVersion, &o.apiVersions)
+	addOfflineFlags(flags, &o.sources)
 	flags.BoolVar(&o.createNamespace, "create-namespace", false, "include the permission to create the namespace of the release if it does not exist")
 	flags.StringVar(&o.roleName, "role-name", "", "`name` of the roles and bindings (default clm.NAMESPACE.NAME)")
 	flags.StringVar(&o.serviceAccount, "service-account", "", "also show bindings for this service account: `[namespace:]name` (default namespace that of the release)")
@@ -72,7 +68,7 @@ clm asks the cluster only about types that neither Kubernetes nor the release de
 }
 
 func runRbac(ctx context.Context, e *environment, o rbacOptions) error {
-	namespace, err := e.kube.namespace()
+	namespace, err := e.namespace()
 	if err != nil {
 		return err
 	}
@@ -119,12 +115,12 @@ func parseServiceAccount(text, namespace string) (apitypes.NamespacedName, error
 
 // generate returns what is applied with the first revision and with later ones, and all hooks.
 func (o rbacOptions) generate(ctx context.Context, e *environment, namespace string) ([]*unstructured.Unstructured, error) {
-	set, err := o.sources.load(ctx, e, o.references)
+	set, err := o.sources.load(ctx, e)
 	if err != nil {
 		return nil, err
 	}
 	request := sources.Request{ReconcilerName: releases.ReconcilerName, Namespace: namespace, Name: o.name, ReleaseHooks: true}
-	if request.Discovery, err = sources.Offline(o.kubeVersion, o.apiVersions); err != nil {
+	if request.Discovery, err = o.sources.offline(); err != nil {
 		return nil, err
 	}
 	var result []*unstructured.Unstructured
@@ -164,7 +160,7 @@ func printRoles(e *environment, roles []client.Object, format string) error {
 		documents[i] = role
 	}
 	if format == outputJSON {
-		return printDocuments(e, map[string]any{"apiVersion": "v1", "kind": "List", "items": documents}, format)
+		return printDocuments(e, listOf(documents).Object, format)
 	}
 	return printDocuments(e, documents, format)
 }

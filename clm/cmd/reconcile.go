@@ -31,13 +31,12 @@ func newReconcileCommand(e *environment) *cobra.Command {
 clm sets the annotation ` + reconcileAt + ` of the components, and does not wait. A component is a custom resource of an operator that is made with
 component-operator-runtime, or an ObjectSet; to apply a release of clm again, use clm apply or clm drift --correct.`,
 		Example: "  clm reconcile webshop/demo",
-		Args:    cobra.MinimumNArgs(1),
 		RunE:    func(_ *cobra.Command, args []string) error { return runReconcile(e, args) },
 	}
 }
 
 func runReconcile(e *environment, args []string) error {
-	namespace, err := e.kube.namespace()
+	namespace, err := e.namespace()
 	if err != nil {
 		return err
 	}
@@ -45,7 +44,7 @@ func runReconcile(e *environment, args []string) error {
 	if err != nil {
 		return err
 	}
-	found, err := kubectlresource.NewBuilder(e.kube.flags).Unstructured().NamespaceParam(namespace).DefaultNamespace().
+	found, err := kubectlresource.NewBuilder(e.kube).Unstructured().NamespaceParam(namespace).DefaultNamespace().
 		ResourceTypeOrNameArgs(false, args...).ContinueOnError().Flatten().Do().Infos()
 	problems := []error{err}
 	for _, info := range found {

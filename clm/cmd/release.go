@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,10 +33,31 @@ import (
 type environment struct {
 	streams
 
-	kube  *kube
 	color choice
 	// dialog opens the terminal for questions; nil if there is none.
 	dialog func() (*display.Dialog, error)
+	// kube are the flags that lead to the cluster.
+	kube *genericclioptions.ConfigFlags
+	// maxConcurrency bounds the concurrent requests about dependents; 0 means the default of the engine.
+	maxConcurrency int
+	// verbosity is that of kubectl.
+	verbosity int
+	// started is when the command began.
+	started time.Time
+}
+
+// addFlags adds the flags that all commands have.
+func (e *environment) addFlags(flags *pflag.FlagSet) {
+	e.started = time.Now()
+	e.kube = genericclioptions.NewConfigFlags(true).WithDiscoveryQPS(-1)
+	// Types are discovered as they are needed; nothing is kept in files.
+	e.kube.CacheDir = nil
+	e.kube.AddFlags(flags)
+	flags.Var(number(&e.maxConcurrency, 0), "max-concurrency",
+		"maximum `number` of concurrent requests about dependents; 0 means 16")
+	flags.VarP(number(&e.verbosity, 0), "v", "v", "`level` of verbosity, as in kubectl: 6 logs the requests to standard error, 7 also their headers, 9 also curl commands")
+	e.color = choice{value: string(display.ColorAuto), allowed: []string{string(display.ColorAuto), string(display.ColorAlways), string(display.ColorNever)}}
+	flags.Var(&e.color, "color", "when to color output")
 }
 
 // patience is how long a command may be silent on a terminal while it makes a plan; 0 means any time. Only tests change
@@ -67,36 +89,37 @@ func (e *environment) announce(what string) (done func()) {
 
 // exitCode returns the exit code for an error of a command.
 func exitCode(err error) int {
-	var exit *exitError
-	var notReady *releases.NotReadyError
-	var refused *releases.RefusedError
-	var locked *releases.LockedError
-	var stale *reconciler.StaleError
-	var rejected *reconciler.RefusedError
-	var interrupted *releases.InterruptedError
+	exit, isExit := errors.AsType[*exitError](err)
+	rejected, isRejected := errors.AsType[*reconciler.RefusedError](err)
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &exit):
+	case isExit:
 		return exit.code
-	case errors.As(err, &interrupted), errors.Is(err, context.Canceled):
+	case is[*releases.InterruptedError](err), errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.As(err, &notReady):
+	case is[*releases.NotReadyError](err):
 		return exitNotReady
-	case errors.As(err, &refused), errors.As(err, &locked), errors.As(err, &stale), releases.IsChanged(err), errors.As(err, &rejected) && rejected.Foreign:
+	case is[*releases.RefusedError](err), is[*releases.LockedError](err), is[*reconciler.StaleError](err), releases.IsChanged(err), isRejected && rejected.Foreign:
 		return exitRefused
 	default:
 		return 1
 	}
 }
 
+// is reports whether an error is, or wraps, one of a type.
+func is[E error](err error) bool {
+	_, found := errors.AsType[E](err)
+	return found
+}
+
 // printer shows an operation: on standard error for people, and as events on standard output for programs if events is
 // set.
-func (e environment) printer(events bool) display.Printer {
+func (e *environment) printer(events bool) display.Printer {
 	options := display.PrinterOptions{Out: e.err, Color: display.Color(e.color.value)}
 	if events {
 		options.Out, options.Mode = e.out, display.ModeJSON
-	} else if e.kube.verbosity > 0 {
+	} else if e.verbosity > 0 {
 		// Logged requests would disturb a view that is redrawn.
 		options.Mode = display.ModePlain
 	}
@@ -143,31 +166,34 @@ func (e *environment) again(s *runner.Connection, limit int, attempt func() erro
 
 // repeat connects, and makes an attempt, again if another client has changed the release after the plan was made.
 func (e *environment) repeat(ctx context.Context, events bool, attempt func(s *runner.Connection, namespace string) error) error {
-	s, namespace, err := e.connect(ctx, events)
+	return e.with(ctx, events, func(s *runner.Connection, namespace string) error {
+		return e.again(s, attempts, func() error { return attempt(s, namespace) })
+	})
+}
+
+// with connects as open does, and calls a function with the namespace of the command line.
+func (e *environment) with(ctx context.Context, events bool, use func(s *runner.Connection, namespace string) error) error {
+	namespace, err := e.namespace()
+	if err != nil {
+		return err
+	}
+	s, err := e.open(ctx, events)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	return e.again(s, attempts, func() error { return attempt(s, namespace) })
+	return use(s, namespace)
 }
 
-// connect opens a connection, and returns the namespace of the command line.
-func (e *environment) connect(ctx context.Context, events bool) (*runner.Connection, string, error) {
-	namespace, err := e.kube.namespace()
-	if err != nil {
-		return nil, "", err
-	}
-	s, err := e.open(ctx, events)
-	return s, namespace, err
-}
-
-// connectTo is connect with output for people; an empty namespace means all namespaces.
-func (e *environment) connectTo(ctx context.Context, all bool) (*runner.Connection, string, error) {
-	if !all {
-		return e.connect(ctx, false)
-	}
-	s, err := e.open(ctx, false)
-	return s, "", err
+// withRelease is with, for output for people, and reads the release of a name.
+func (e *environment) withRelease(ctx context.Context, name string, use func(s *runner.Connection, release *releases.Release) error) error {
+	return e.with(ctx, false, func(s *runner.Connection, namespace string) error {
+		release, err := s.Release(ctx, namespace, name)
+		if err != nil {
+			return err
+		}
+		return use(s, release)
+	})
 }
 
 // open connects to the cluster. If events is set, operations are shown as events for programs, otherwise for people.
@@ -185,35 +211,21 @@ func (e *environment) open(ctx context.Context, events bool) (*runner.Connection
 
 // begin is open for commands that work before the cluster answers.
 func (e *environment) begin(events bool) (*runner.Connection, error) {
-	return e.kube.connection(e.printer(events))
-}
-
-// kube is the cluster that the flags of the command line lead to.
-type kube struct {
-	flags *genericclioptions.ConfigFlags
-	// maxConcurrency bounds the concurrent requests about dependents; 0 means the default of the engine.
-	maxConcurrency int
-	// verbosity is that of kubectl; errOut gets what it asks for.
-	verbosity int
-	errOut    io.Writer
-	// started is when the command began.
-	started time.Time
-}
-
-func newKube(flags *pflag.FlagSet, errOut io.Writer) *kube {
-	k := &kube{flags: genericclioptions.NewConfigFlags(true).WithDiscoveryQPS(-1), errOut: errOut, started: time.Now()}
-	// Types are discovered as they are needed; nothing is kept in files.
-	k.flags.CacheDir = nil
-	k.flags.AddFlags(flags)
-	flags.Var(number(&k.maxConcurrency, 0), "max-concurrency",
-		"maximum `number` of concurrent requests about dependents; 0 means 16")
-	flags.VarP(number(&k.verbosity, 0), "v", "v", "`level` of verbosity, as in kubectl: 6 logs the requests to standard error, 7 also their headers, 9 also curl commands")
-	return k
+	config, err := e.kube.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	// The server says when it has enough.
+	config.QPS = -1
+	config.UserAgent = "clm"
+	return runner.Open(runner.Options{
+		Config: config, Holder: holder(), Started: e.started, Printer: e.printer(events), MaxConcurrency: e.maxConcurrency, Log: e.err, Verbosity: e.verbosity,
+	})
 }
 
 // namespace is that of the flag, of the context, or "default".
-func (k *kube) namespace() (string, error) {
-	namespace, _, err := k.flags.ToRawKubeConfigLoader().Namespace()
+func (e *environment) namespace() (string, error) {
+	namespace, _, err := e.kube.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return "", fmt.Errorf("reading the kubeconfig: %w", err)
 	}
@@ -223,30 +235,11 @@ func (k *kube) namespace() (string, error) {
 	return namespace, nil
 }
 
-// context is the name of the context of the kubeconfig that is used; empty if there is none, as within a cluster.
-func (k *kube) context() string {
-	if given := *k.flags.Context; given != "" {
-		return given
-	}
-	config, err := k.flags.ToRawKubeConfigLoader().RawConfig()
-	if err != nil {
-		return ""
-	}
-	return config.CurrentContext
-}
-
-// connection connects to the cluster, and shows operations by the printer.
-func (k *kube) connection(printer display.Printer) (*runner.Connection, error) {
-	config, err := k.flags.ToRESTConfig()
-	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
-	}
-	// The server says when it has enough.
-	config.QPS = -1
-	config.UserAgent = "clm"
-	return runner.Open(runner.Options{
-		Config: config, Holder: holder(), Started: k.started, Printer: printer, MaxConcurrency: k.maxConcurrency, Log: k.errOut, Verbosity: k.verbosity,
-	})
+// context is the name of the context of the kubeconfig that is used; empty if there is none, as within a cluster, or if
+// the kubeconfig cannot be read.
+func (e *environment) context() string {
+	config, _ := e.kube.ToRawKubeConfigLoader().RawConfig()
+	return cmp.Or(*e.kube.Context, config.CurrentContext)
 }
 
 // holder names this process to other processes that change the same release.
@@ -275,10 +268,7 @@ func adaptToPluginName(root *cobra.Command, args []string) []string {
 	if name != pluginName && name != pluginCompletionName {
 		return args
 	}
-	if root.Annotations == nil {
-		root.Annotations = map[string]string{}
-	}
-	root.Annotations[cobra.CommandDisplayNameAnnotation] = pluginDisplayName
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: pluginDisplayName}
 	renameExamples(root)
 	if name == pluginCompletionName {
 		return append([]string{cobra.ShellCompRequestCmd}, args...)

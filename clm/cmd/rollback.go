@@ -4,7 +4,6 @@
 package cmd
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 
@@ -30,18 +29,19 @@ Objects that are not in that revision are deleted, unless the release has adopte
 
 To continue a rollback that has not become ready, run the same command again; that creates no further revision.`,
 		Example: "  clm rollback web\n  clm rollback web 3",
-		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(command *cobra.Command, args []string) error {
-			var revision int64
-			if len(args) > 1 {
-				var err error
-				if revision, err = strconv.ParseInt(args[1], 10, 64); err != nil || revision < 1 {
-					return fmt.Errorf("revision: %q is not a positive number", args[1])
-				}
+			revision, err := revisionIn(args)
+			if err != nil {
+				return err
 			}
-			return runRollback(command.Context(), e, o, operation.RollbackRequest{
-				Name: args[0], Number: revision, Adoption: reconciler.AdoptionPolicy(adopt.value), Description: description, Conflicts: conflictsOf(o.conflicts),
+			request := operation.RollbackRequest{
+				Name: args[0], Number: revision, Adoption: reconciler.AdoptionPolicy(adopt.value), Description: description, Conflicts: operation.Conflicts(o.conflicts.value),
 				Approved: o.approved,
+			}
+			return o.run(command.Context(), e, func(s *runner.Connection, namespace string, compare bool) (*operation.Plan, error) {
+				request.Namespace = namespace
+				defer e.announce(comparing)()
+				return operation.PlanRollback(command.Context(), s, request, compare)
 			})
 		},
 	}
@@ -53,10 +53,14 @@ To continue a rollback that has not become ready, run the same command again; th
 	return command
 }
 
-func runRollback(ctx context.Context, e *environment, o changeOptions, request operation.RollbackRequest) error {
-	return o.run(ctx, e, func(s *runner.Connection, namespace string, compare bool) (*operation.Plan, error) {
-		request.Namespace = namespace
-		defer e.announce(comparing)()
-		return operation.PlanRollback(ctx, s, request, compare)
-	})
+// revisionIn returns the number of a revision, which is the second argument; 0 if there is none.
+func revisionIn(args []string) (int64, error) {
+	if len(args) < 2 {
+		return 0, nil
+	}
+	revision, err := strconv.ParseInt(args[1], 10, 64)
+	if err != nil || revision < 1 {
+		return 0, fmt.Errorf("revision: %q is not a positive number", args[1])
+	}
+	return revision, nil
 }

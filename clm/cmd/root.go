@@ -67,9 +67,8 @@ func silenceLibraries() {
 func execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	var exit *exitError
 	switch {
-	case err == nil, errors.As(err, &exit):
+	case err == nil, is[*exitError](err):
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(root.ErrOrStderr(), "interrupted")
 		return exitInterrupted
@@ -81,8 +80,8 @@ func execute(ctx context.Context, root *cobra.Command, args []string) int {
 
 // inLines returns the text of an error; if several problems of the manifest are what it is about, each has a line.
 func inLines(err error) string {
-	var refused *reconciler.RefusedError
-	if !errors.As(err, &refused) || len(refused.Problems) < 2 {
+	refused, found := errors.AsType[*reconciler.RefusedError](err)
+	if !found || len(refused.Problems) < 2 {
 		return err.Error()
 	}
 	return strings.Replace(err.Error(), refused.Error(), fmt.Sprintf("%d problems:\n  %s", len(refused.Problems), strings.Join(releases.Grouped(refused.Problems), "\n  ")), 1)
@@ -90,7 +89,7 @@ func inLines(err error) string {
 
 func newCommand() *cobra.Command {
 	e := &environment{streams: streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}}
-	e.dialog = e.openDialog
+	e.dialog = func() (*display.Dialog, error) { return display.OpenDialog(e.in, e.err) }
 	return newRootCommand(e)
 }
 
@@ -106,7 +105,6 @@ clm applies them in waves, waits until they are ready and says what it waits for
 installed in the cluster.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
 	command.SetIn(e.in)
 	command.SetOut(e.out)
@@ -117,9 +115,7 @@ installed in the cluster.`,
 	command.Flags().Bool("version", false, "print the version of clm")
 	command.Version = buildInfo().String()
 	command.SetVersionTemplate("{{.Version}}")
-	e.kube = newKube(command.PersistentFlags(), e.err)
-	e.color = choice{value: string(display.ColorAuto), allowed: []string{string(display.ColorAuto), string(display.ColorAlways), string(display.ColorNever)}}
-	command.PersistentFlags().Var(&e.color, "color", "when to color output")
+	e.addFlags(command.PersistentFlags())
 	command.AddGroup(&cobra.Group{ID: groupChange, Title: "Change releases:"}, &cobra.Group{ID: groupLook, Title: "Inspect releases:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, added := range commands {
@@ -172,7 +168,6 @@ func newOptionsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "options",
 		Short: "List the flags that all commands have",
-		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			_, err := fmt.Fprint(command.OutOrStdout(), command.Root().PersistentFlags().FlagUsages())
 			return err

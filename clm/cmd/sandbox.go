@@ -5,9 +5,9 @@ package cmd
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"os"
 	"os/exec"
@@ -37,7 +37,6 @@ Annotations change that, on pods, on pod templates, and (the first one) on Jobs:
     ` + sandbox.AnnotationNeverReady + `: "true"  the pod runs, but never becomes ready
 
 Everything listens on 127.0.0.1 only. Any number of sandboxes can run at the same time.`,
-		Args: cobra.NoArgs,
 	}
 	command.AddCommand(
 		newSandboxUpCommand(s),
@@ -67,7 +66,6 @@ Tools that look for etcd and kube-apiserver in KUBEBUILDER_ASSETS, such as envte
     KUBEBUILDER_ASSETS=$(clm sandbox assets) go test ./...
 
 If KUBEBUILDER_ASSETS is set and names a directory with all binaries, that path is printed.`,
-		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			dir, err := sandbox.Assets(command.Context(), s.err)
 			if err != nil {
@@ -128,10 +126,7 @@ func newSandboxUpCommand(s streams) *cobra.Command {
 		Long: `Start a sandbox in the background and print the path of its kubeconfig when it is ready. It runs until "clm sandbox down".
 If a sandbox with that kubeconfig is already running, only the path is printed.`,
 		Example: "  export KUBECONFIG=$(clm sandbox up)",
-		Args:    cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			return runSandboxUp(command.Context(), s, options)
-		},
+		RunE:    func(command *cobra.Command, _ []string) error { return runSandboxUp(command.Context(), s, options) },
 	}
 	addStartFlags(command.Flags(), &options)
 	addKubeconfigFlag(command, &options.KubeconfigPath)
@@ -195,9 +190,7 @@ func logPath(kubeconfig string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	hash := fnv.New64a()
-	_, _ = hash.Write([]byte(kubeconfig))
-	return filepath.Join(dir, fmt.Sprintf("%016x.log", hash.Sum64())), nil
+	return filepath.Join(dir, fmt.Sprintf("%x.log", sha256.Sum256([]byte(kubeconfig)))), nil
 }
 
 const (
@@ -266,10 +259,7 @@ func newSandboxSuperviseCommand(s streams) *cobra.Command {
 		Use:    superviseName,
 		Short:  "Run a sandbox until a signal arrives",
 		Hidden: true,
-		Args:   cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			return runSandboxSupervise(command.Context(), options)
-		},
+		RunE:   func(command *cobra.Command, _ []string) error { return runSandboxSupervise(command.Context(), options) },
 	}
 	addStartFlags(command.Flags(), &options)
 	addKubeconfigFlag(command, &options.KubeconfigPath)
@@ -282,7 +272,13 @@ func runSandboxSupervise(ctx context.Context, options sandbox.Options) error {
 		return errors.New("only clm itself runs this command")
 	}
 	closeOnExec(pipe)
-	cluster, release, err := startRegistered(ctx, options)
+	registration, err := sandbox.Register(options.KubeconfigPath)
+	var cluster *sandbox.Sandbox
+	if err == nil {
+		// Others can end the sandbox until nothing is left of it.
+		defer registration.Release()
+		cluster, err = sandbox.Start(ctx, options)
+	}
 	result := resultReady
 	switch {
 	case errors.Is(err, sandbox.ErrRegistered):
@@ -296,7 +292,6 @@ func runSandboxSupervise(ctx context.Context, options sandbox.Options) error {
 	if err != nil {
 		return err
 	}
-	defer release()
 	select {
 	case <-ctx.Done():
 	case <-cluster.Failed():
@@ -304,50 +299,31 @@ func runSandboxSupervise(ctx context.Context, options sandbox.Options) error {
 	return errors.Join(cluster.Failure(), cluster.Stop(context.WithoutCancel(ctx)))
 }
 
-// startRegistered starts a sandbox that others can end. The function that ends the registration is to be called last.
-func startRegistered(ctx context.Context, options sandbox.Options) (cluster *sandbox.Sandbox, release func(), err error) {
-	registration, err := sandbox.Register(options.KubeconfigPath)
-	if err != nil {
-		return nil, nil, err
-	}
-	if cluster, err = sandbox.Start(ctx, options); err != nil {
-		registration.Release()
-		return nil, nil, err
-	}
-	return cluster, registration.Release, nil
-}
-
-// downOptions say which sandboxes to end.
-type downOptions struct {
-	kubeconfig string
-	all        bool
-}
-
 func newSandboxDownCommand(s streams) *cobra.Command {
-	var options downOptions
+	var kubeconfig string
+	var all bool
 	command := &cobra.Command{
 		Use:   "down",
 		Short: "Stop a sandbox that was started in the background",
 		Long: `Stop the sandbox that "clm sandbox up" started with the same --kubeconfig, or all sandboxes, and return when they have stopped.
 Prints the path of the kubeconfig of each sandbox that was stopped. It is not an error if there is none.`,
-		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			return runSandboxDown(command.Context(), s, options)
+			return runSandboxDown(command.Context(), s, kubeconfig, all)
 		},
 	}
-	addKubeconfigFlag(command, &options.kubeconfig)
-	command.Flags().BoolVar(&options.all, "all", false, "stop all sandboxes that run in the background")
+	addKubeconfigFlag(command, &kubeconfig)
+	command.Flags().BoolVar(&all, "all", false, "stop all sandboxes that run in the background")
 	command.MarkFlagsMutuallyExclusive("kubeconfig", "all")
 	return command
 }
 
-func runSandboxDown(ctx context.Context, s streams, options downOptions) error {
-	path, err := kubeconfigPath(options.kubeconfig)
+func runSandboxDown(ctx context.Context, s streams, kubeconfig string, all bool) error {
+	path, err := kubeconfigPath(kubeconfig)
 	if err != nil {
 		return err
 	}
 	paths := []string{path}
-	if options.all {
+	if all {
 		if paths, err = sandbox.Registered(); err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	quantities "k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
 
@@ -39,8 +40,9 @@ const sourcesHelp = `A SOURCE is
 Several sources make up one release, in the given order. Values are for charts and templates; they are merged as Helm does. For registries,
 clm uses the credentials that "helm registry login" or Docker have stored, and for REPO/CHART those of "helm repo add".`
 
-// sourceFlags are what commands are given beside their sources.
+// sourceFlags are the sources that commands are given, and what they are given beside them.
 type sourceFlags struct {
+	references  []string
 	options     sources.Options
 	restrictor  choice
 	policyRules string
@@ -48,6 +50,10 @@ type sourceFlags struct {
 	// postRenderer is a command, followed by its arguments.
 	postRenderer     string
 	postRendererArgs []string
+
+	// kubeVersion and apiVersions are what templates see without a cluster.
+	kubeVersion string
+	apiVersions []string
 }
 
 // The values of flag --load-restrictor are those of kustomize.
@@ -86,13 +92,8 @@ const (
 	hooksUsage = "`tools` whose annotations for hooks and waves are honored: argocd, helm (Helm's are always honored in charts)"
 )
 
-// rememberHooks completes the usage of --hooks for commands that apply sources to a release.
-func rememberHooks(flags *pflag.FlagSet) {
-	flags.Lookup("hooks").Usage = hooksUsage + "; 'none' turns this off (default as in the last apply)"
-}
-
 // load reads the sources and all that belongs to them.
-func (f *sourceFlags) load(ctx context.Context, e *environment, references []string) (*sources.Set, error) {
+func (f *sourceFlags) load(ctx context.Context, e *environment) (*sources.Set, error) {
 	options := f.options
 	options.Stdin = e.in
 	if !slices.Equal(f.hooks, []string{noHooks}) {
@@ -114,43 +115,56 @@ func (f *sourceFlags) load(ctx context.Context, e *environment, references []str
 		}
 	}
 	defer e.announce("reading the sources")()
-	return sources.Load(ctx, references, options)
+	return sources.Load(ctx, f.references, options)
 }
 
-// flagValue is the value of a flag that a function checks.
-type flagValue struct {
+// addOfflineFlags are for commands that render without a cluster.
+func addOfflineFlags(flags *pflag.FlagSet, f *sourceFlags) {
+	flags.StringVar(&f.kubeVersion, "kube-version", sources.DefaultKubernetesVersion, "`version` of Kubernetes that templates see")
+	flags.StringSliceVar(&f.apiVersions, "api-versions", nil, "`versions` that templates see in addition to those of Kubernetes: group/version or group/version/Kind (may be repeated)")
+}
+
+// offline returns what templates see without a cluster.
+func (f *sourceFlags) offline() (*cluster.Discovery, error) {
+	return sources.Offline(f.kubeVersion, f.apiVersions)
+}
+
+// flagValue is the value of a flag that a function reads.
+type flagValue[T any] struct {
 	// kind is what help texts call the value.
-	kind string
-	text func() string
-	set  func(text string) error
+	kind  string
+	value *T
+	read  func(text string) (T, error)
 }
 
 // String returns the text of the value; pflag also calls it for the zero value.
-func (v flagValue) String() string {
-	if v.text == nil {
+func (v flagValue[T]) String() string {
+	if v.value == nil {
 		return ""
 	}
-	return v.text()
+	return fmt.Sprint(*v.value)
 }
 
 // Type implements pflag.Value.
-func (v flagValue) Type() string { return v.kind }
+func (v flagValue[T]) Type() string { return v.kind }
 
 // Set implements pflag.Value.
-func (v flagValue) Set(text string) error { return v.set(text) }
-
-// textOf returns a function that returns a text.
-func textOf(value *string) func() string { return func() string { return *value } }
+func (v flagValue[T]) Set(text string) error {
+	value, err := v.read(text)
+	if err == nil {
+		*v.value = value
+	}
+	return err
+}
 
 // period is the value of a flag for a length of time.
 func period(value *time.Duration) pflag.Value {
-	return flagValue{kind: "duration", text: func() string { return value.String() }, set: func(text string) error {
+	return flagValue[time.Duration]{"duration", value, func(text string) (time.Duration, error) {
 		parsed, err := time.ParseDuration(text)
 		if err != nil || parsed < 0 {
-			return fmt.Errorf("%q is not a valid duration, such as 90s, 5m, 1h30m or 0", text)
+			return 0, fmt.Errorf("%q is not a valid duration, such as 90s, 5m, 1h30m or 0", text)
 		}
-		*value = parsed
-		return nil
+		return parsed, nil
 	}}
 }
 
@@ -159,44 +173,51 @@ const maxDescription = 256
 
 // addDescriptionFlag adds a flag that says what brings a revision about.
 func addDescriptionFlag(flags *pflag.FlagSet, value *string) {
-	flags.Var(flagValue{kind: "string", text: textOf(value), set: func(text string) error {
+	flags.Var(flagValue[string]{"string", value, func(text string) (string, error) {
 		switch trimmed := strings.TrimSpace(text); {
 		case trimmed == "":
-			return errors.New("it is empty")
+			return "", errors.New("it is empty")
 		case len(trimmed) > maxDescription:
-			return fmt.Errorf("it has %d bytes; must be at most %d", len(trimmed), maxDescription)
+			return "", fmt.Errorf("it has %d bytes; must be at most %d", len(trimmed), maxDescription)
 		case strings.ContainsAny(trimmed, "\r\n\t"):
-			return errors.New("it has several lines, or tabs; must be one line")
+			return "", errors.New("it has several lines, or tabs; must be one line")
 		default:
-			*value = trimmed
-			return nil
+			return trimmed, nil
 		}
 	}}, "description", "`text` that clm history shows with the new revision (default what clm has done)")
 }
 
 // number is the value of a flag for whole numbers from a minimum on.
 func number[T int | int64](value *T, minimum T) pflag.Value {
-	return flagValue{kind: "number", text: func() string { return strconv.FormatInt(int64(*value), 10) }, set: func(text string) error {
+	return flagValue[T]{"number", value, func(text string) (T, error) {
 		parsed, err := strconv.ParseInt(text, 10, 32)
 		if err != nil || parsed < int64(minimum) {
-			return fmt.Errorf("%q is not a whole number greater than or equal to %d", text, minimum)
+			return 0, fmt.Errorf("%q is not a whole number greater than or equal to %d", text, minimum)
 		}
-		*value = T(parsed)
-		return nil
+		return T(parsed), nil
 	}}
 }
 
 // byteCount is the value of a flag for a number of bytes, with or without a unit.
-func byteCount(value *int64) pflag.Value {
-	return flagValue{kind: "quantity", text: func() string { return quantities.NewQuantity(*value, quantities.BinarySI).String() }, set: func(text string) error {
-		parsed, err := quantities.ParseQuantity(text)
-		count, whole := parsed.AsInt64()
-		if err != nil || !whole || count < 0 {
-			return fmt.Errorf("%q is not a number of bytes, such as 500Ki, 10Mi, 10M or 0", text)
-		}
-		*value = count
-		return nil
-	}}
+type byteCount int64
+
+// String returns the number with a unit.
+func (b *byteCount) String() string {
+	return quantities.NewQuantity(int64(*b), quantities.BinarySI).String()
+}
+
+// Type implements pflag.Value.
+func (b *byteCount) Type() string { return "quantity" }
+
+// Set implements pflag.Value.
+func (b *byteCount) Set(text string) error {
+	parsed, err := quantities.ParseQuantity(text)
+	count, whole := parsed.AsInt64()
+	if err != nil || !whole || count < 0 {
+		return fmt.Errorf("%q is not a number of bytes, such as 500Ki, 10Mi, 10M or 0", text)
+	}
+	*b = byteCount(count)
+	return nil
 }
 
 // errNoFile refuses an empty file name, which is most likely a variable of a script that is not set.
@@ -204,12 +225,11 @@ var errNoFile = errors.New("a file name is missing")
 
 // filePath is the value of a flag for a file.
 func filePath(value *string) pflag.Value {
-	return flagValue{kind: "file", text: textOf(value), set: func(text string) error {
+	return flagValue[string]{"file", value, func(text string) (string, error) {
 		if text == "" {
-			return errNoFile
+			return "", errNoFile
 		}
-		*value = text
-		return nil
+		return text, nil
 	}}
 }
 

@@ -5,7 +5,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -16,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/duration"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -25,7 +23,6 @@ import (
 
 // lookOptions are what commands were given that show how a release stands.
 type lookOptions struct {
-	name   string
 	watch  bool
 	output output
 }
@@ -43,19 +40,16 @@ The exit code is 0 if the release was applied successfully and all dependents ar
 
 With --watch, clm shows the status again whenever something changes, until the release is ready or has failed.`,
 		Example: "  clm status web\n  clm status web --watch",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(command *cobra.Command, args []string) error {
-			o.name = args[0]
-			return runStatus(command.Context(), e, o)
-		},
+		RunE:    func(command *cobra.Command, args []string) error { return runStatus(command.Context(), e, o, args[0]) },
 	}
 	o.output = newOutput(command)
 	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "watch until the release is ready or has failed")
 	return command
 }
 
-func runStatus(ctx context.Context, e *environment, o lookOptions) error {
+func runStatus(ctx context.Context, e *environment, o lookOptions, name string) error {
 	last, err := o.look(ctx, e, views.Following{
+		Name: name,
 		Show: func(snapshot *views.Snapshot) bool {
 			return snapshot.Ready() || snapshot.Release.State == releases.StateFailed
 		},
@@ -69,7 +63,11 @@ func runStatus(ctx context.Context, e *environment, o lookOptions) error {
 // look shows a release as the function says, once or until the function Show of the following has seen enough. The
 // views are not shown side by side.
 func (o lookOptions) look(ctx context.Context, e *environment, following views.Following, view func(*views.Snapshot) view) (*views.Snapshot, error) {
-	s, namespace, err := e.connect(ctx, false)
+	namespace, err := e.namespace()
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.open(ctx, false)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +75,7 @@ func (o lookOptions) look(ctx context.Context, e *environment, following views.F
 	v := newViewer(e, o.output, o.watch)
 	var last *views.Snapshot
 	enough, gone := following.Show, false
-	following.Namespace, following.Name, following.Trouble = namespace, o.name, v.trouble
+	following.Namespace, following.Trouble = namespace, v.trouble
 	following.Show = func(snapshot *views.Snapshot) bool {
 		if gone = snapshot.Release == nil; gone {
 			return true
@@ -93,7 +91,7 @@ func (o lookOptions) look(ctx context.Context, e *environment, following views.F
 	switch {
 	case last == nil && gone:
 		// By now there may be one, but it was not seen.
-		return nil, s.Absent(ctx, namespace, o.name)
+		return nil, s.Absent(ctx, namespace, following.Name)
 	case last != nil && ctx.Err() != nil:
 		return nil, &exitError{code: exitInterrupted}
 	case err == nil && gone:
@@ -115,12 +113,8 @@ func (v statusView) write(out io.Writer, style display.Style, width int) error {
 	for _, wave := range waves {
 		numbers = max(numbers, len(wave.Number()))
 	}
-	for i, wave := range waves {
-		label := ""
-		if i == 0 {
-			label = "Waves"
-		}
-		rows = append(rows, [2]string{label, fmt.Sprintf("%*s  %s", numbers, wave.Number(), wave.Describe(style))})
+	for _, wave := range waves {
+		rows = append(rows, [2]string{"Waves", fmt.Sprintf("%*s  %s", numbers, wave.Number(), wave.Describe(style))})
 	}
 	const indent = 12
 	if err := writeRows(out, rows, indent, width); err != nil {
@@ -136,8 +130,10 @@ func (v statusView) write(out io.Writer, style display.Style, width int) error {
 	return display.Write(out, problems, display.WriteOptions{Color: bool(style), Width: width, Namespace: v.Release.Namespace, Why: true, Flat: true})
 }
 
-// writeRows writes labels and texts. Texts begin in the column of the indent, and are wrapped if the width is positive.
+// writeRows writes labels and texts. Texts begin in the column of the indent, and are wrapped if the width is positive. A
+// label stands before the first of several rows that have it.
 func writeRows(out io.Writer, rows [][2]string, indent, width int) error {
+	last := ""
 	for _, row := range rows {
 		lines := []string{row[1]}
 		if width > 0 && display.Width(row[1]) > width-indent {
@@ -145,13 +141,14 @@ func writeRows(out io.Writer, rows [][2]string, indent, width int) error {
 		}
 		for i, line := range lines {
 			label := ""
-			if i == 0 && row[0] != "" {
+			if i == 0 && row[0] != "" && row[0] != last {
 				label = display.Clean(row[0]) + ":"
 			}
 			if _, err := fmt.Fprintf(out, "%s\n", strings.TrimRight(display.Pad(label, indent)+line, " ")); err != nil {
 				return err
 			}
 		}
+		last = row[0]
 	}
 	return nil
 }
@@ -169,20 +166,15 @@ func (v statusView) head(style display.Style) [][2]string {
 	if release.Awaited() {
 		rows = append(rows, [2]string{"", style.Yellow(awaitedText(release))})
 	}
-	if label := "Message"; !v.Ready() {
+	if !v.Ready() {
 		for line := range messageLines(release.Message) {
-			rows = append(rows, [2]string{label, line})
-			label = ""
+			rows = append(rows, [2]string{"Message", line})
 		}
 	}
 	if current := release.Current(); current != nil {
 		rows = append(rows, [2]string{"Revision", fmt.Sprintf("%d, %s %s ago", current.Number, display.Clean(current.Description), age(current.Created, now))})
-		for i, source := range current.Sources {
-			label := ""
-			if i == 0 {
-				label = "Sources"
-			}
-			rows = append(rows, [2]string{label, display.Clean(describeSource(source))})
+		for _, source := range current.Sources {
+			rows = append(rows, [2]string{"Sources", display.Clean(describeSource(source))})
 		}
 	}
 	if kept := display.Kept(release.Inventory); kept != "" {
@@ -284,12 +276,17 @@ func (v statusView) facts() []fact {
 	return facts
 }
 
+// statusText returns the status of an object, with the message that explains it.
+func statusText(node *display.Node) string {
+	if node.Message == "" {
+		return node.Status.String()
+	}
+	return node.Status.String() + ": " + node.Message
+}
+
 // nodeText returns the state of an object and the first reason, if there is one, on one line.
 func nodeText(node *display.Node) string {
-	text := node.Status.String()
-	if node.Message != "" {
-		text += ": " + node.Message
-	}
+	text := statusText(node)
 	if at, reason := firstReason(node); at == node {
 		text += "; " + reason
 	} else if at != nil {
@@ -312,65 +309,21 @@ func firstReason(node *display.Node) (*display.Node, string) {
 	return nil, ""
 }
 
-func (v statusView) object() (*unstructured.Unstructured, error) {
+func (v statusView) object() *unstructured.Unstructured {
 	content := releaseContent(v.Release)
 	status, _ := content["status"].(map[string]any)
-	status["state"], status["ready"] = string(v.State()), v.Ready()
-	var waves []any
+	status["state"], status["ready"] = v.State(), v.Ready()
+	var waves []map[string]any
 	for _, wave := range display.Waves(v.Dependents) {
-		entry := map[string]any{"wave": int64(wave.First)}
+		entry := map[string]any{"wave": wave.First}
 		for state, count := range wave.Counts {
-			entry[string(state)] = int64(count)
+			entry[string(state)] = count
 		}
 		waves = append(waves, entry)
 	}
-	problems, err := plainContents(v.Problems())
-	if err != nil {
-		return nil, err
-	}
-	if waves != nil {
-		status["waves"] = waves
-	}
-	if problems != nil {
-		status["unready"] = problems
-	}
+	addKnown(status, map[string]any{"waves": waves, "unready": v.Problems(), "notes": v.Notes})
 	if v.Holder != nil {
 		status["lockedBy"] = v.Holder.Name
 	}
-	return resource("Release", v.Release.Namespace, v.Release.Name, content), withNotes(status, v.Notes)
-}
-
-// withNotes adds notes on what is missing because the user may not read it.
-func withNotes(content map[string]any, notes []display.Note) error {
-	entries, err := plainContents(notes)
-	if entries != nil {
-		content["notes"] = entries
-	}
-	return err
-}
-
-// plainContents returns the JSON forms of values; nil if there are none.
-func plainContents[T any](values []T) ([]any, error) {
-	var contents []any
-	for _, value := range values {
-		content, err := plainContent(value)
-		if err != nil {
-			return nil, err
-		}
-		contents = append(contents, content)
-	}
-	return contents, nil
-}
-
-// plainContent returns the JSON form of a value.
-func plainContent(value any) (map[string]any, error) {
-	encoded, err := json.Marshal(value)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the result: %w", err)
-	}
-	var content map[string]any
-	if err := utiljson.Unmarshal(encoded, &content); err != nil {
-		return nil, fmt.Errorf("encoding the result: %w", err)
-	}
-	return content, nil
+	return resource("Release", v.Release.Namespace, v.Release.Name, content)
 }

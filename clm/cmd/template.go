@@ -10,11 +10,9 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/internal/concurrent"
@@ -25,10 +23,7 @@ import (
 // templateOptions are what clm template was given.
 type templateOptions struct {
 	name         string
-	references   []string
 	sources      sourceFlags
-	kubeVersion  string
-	apiVersions  []string
 	revision     int64
 	isUpgrade    bool
 	includeHooks bool
@@ -45,28 +40,21 @@ lookups find no objects. With --server, templates see the cluster.
 
 ` + sourcesHelp,
 		Example: "  clm template web ./chart -f values.yaml --kube-version 1.36",
-		Args:    cobra.MinimumNArgs(2),
 		RunE: func(command *cobra.Command, args []string) error {
-			o.name, o.references = args[0], args[1:]
+			o.name, o.sources.references = args[0], args[1:]
 			return runTemplate(command.Context(), e, o)
 		},
 	}
 	flags := command.Flags()
 	addSourceFlags(flags, &o.sources)
 	flags.BoolVar(&o.server, "server", false, "ask the cluster: templates see its versions and types, and find its objects")
-	addOfflineFlags(flags, &o.kubeVersion, &o.apiVersions)
+	addOfflineFlags(flags, &o.sources)
 	flags.Int64Var(&o.revision, "revision", 0, "`number` of the revision that templates see (default 1, or 2 for an upgrade)")
 	flags.BoolVar(&o.isUpgrade, "is-upgrade", false, "render as if an earlier revision were installed")
 	flags.BoolVar(&o.includeHooks, "include-hooks", false, "also show hooks that are applied only when the release is deleted, rolled back or tested")
 	command.MarkFlagsMutuallyExclusive("server", "kube-version")
 	command.MarkFlagsMutuallyExclusive("server", "api-versions")
 	return command
-}
-
-// addOfflineFlags are for commands that render without a cluster.
-func addOfflineFlags(flags *pflag.FlagSet, kubeVersion *string, apiVersions *[]string) {
-	flags.StringVar(kubeVersion, "kube-version", sources.DefaultKubernetesVersion, "`version` of Kubernetes that templates see")
-	flags.StringSliceVar(apiVersions, "api-versions", nil, "`versions` that templates see in addition to those of Kubernetes: group/version or group/version/Kind (may be repeated)")
 }
 
 func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
@@ -77,7 +65,7 @@ func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 	if err != nil {
 		return err
 	}
-	if request.Namespace, err = e.kube.namespace(); err != nil {
+	if request.Namespace, err = e.namespace(); err != nil {
 		return err
 	}
 	if o.server {
@@ -88,7 +76,7 @@ func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 		defer s.Close()
 		request.Client, request.Discovery = s.Client(), nil
 	}
-	set, err := o.sources.load(ctx, e, o.references)
+	set, err := o.sources.load(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -99,8 +87,12 @@ func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 	objects := generated.Objects
 	encoded, failures := make([][]byte, len(objects)), make([]error, len(objects))
 	concurrent.Do(len(objects), func(i int) {
-		if !isHook(objects[i]) || o.includeHooks {
-			encoded[i], failures[i] = encode(objects[i])
+		var err error
+		if operation.IsRegular(objects[i]) || o.includeHooks {
+			encoded[i], err = manifest.Encode(objects[i].Object)
+		}
+		if err != nil {
+			failures[i] = fmt.Errorf("encoding %s: %w", types.IDOf(objects[i]), err)
 		}
 		objects[i] = nil // its text takes less memory
 	})
@@ -129,7 +121,7 @@ func (o templateOptions) request() (sources.Request, error) {
 	case o.revision < first:
 		return sources.Request{}, fmt.Errorf("flag --revision: invalid value %d; must be at least 1, or at least 2 with --is-upgrade", o.revision)
 	}
-	discovery, err := sources.Offline(o.kubeVersion, o.apiVersions)
+	discovery, err := o.sources.offline()
 	return sources.Request{
 		ReconcilerName: releases.ReconcilerName,
 		Name:           o.name,
@@ -138,22 +130,4 @@ func (o templateOptions) request() (sources.Request, error) {
 		ReleaseHooks:   o.includeHooks,
 		Discovery:      discovery,
 	}, err
-}
-
-// isHook reports whether an object is applied at another time than the others.
-func isHook(object client.Object) bool {
-	for _, suffix := range []string{types.AnnotationKeySuffixDeletionHook, types.AnnotationKeySuffixReleaseHook} {
-		if _, ok := object.GetAnnotations()[releases.ReconcilerName+"/"+suffix]; ok {
-			return true
-		}
-	}
-	return false
-}
-
-func encode(object *unstructured.Unstructured) ([]byte, error) {
-	document, err := manifest.Encode(object.Object)
-	if err != nil {
-		return nil, fmt.Errorf("encoding %s: %w", types.IDOf(object), err)
-	}
-	return document, nil
 }

@@ -39,7 +39,6 @@ purge-on-failure do the same.
 For tests that have not passed, clm shows the last lines of their logs. The release is locked during the run. The exit code is 3 unless all tests have
 passed.`,
 		Example: "  clm test web\n  clm test web --filter name=connection --logs",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.Name = args[0]
 			for _, filter := range o.filters {
@@ -62,15 +61,17 @@ passed.`,
 }
 
 func (o *testOptions) addFilter(filter string) error {
-	if name, only := strings.CutPrefix(filter, "name="); only && name != "" {
-		o.Only = append(o.Only, name)
-		return nil
-	}
-	if name, except := strings.CutPrefix(filter, "!name="); except && name != "" {
+	rest, except := strings.CutPrefix(filter, "!")
+	name, found := strings.CutPrefix(rest, "name=")
+	switch {
+	case !found || name == "":
+		return fmt.Errorf("--filter: %q is neither name=NAME nor !name=NAME", filter)
+	case except:
 		o.Except = append(o.Except, name)
-		return nil
+	default:
+		o.Only = append(o.Only, name)
 	}
-	return fmt.Errorf("--filter: %q is neither name=NAME nor !name=NAME", filter)
+	return nil
 }
 
 func (o *testOptions) attempt(ctx context.Context, e *environment, s *runner.Connection) error {
@@ -78,11 +79,7 @@ func (o *testOptions) attempt(ctx context.Context, e *environment, s *runner.Con
 	if err != nil {
 		return err
 	}
-	var results []operation.TestResult
-	var failure error
-	if !run.Empty() {
-		results, failure = run.Execute(ctx)
-	}
+	results, failure := run.Execute(ctx)
 	if failure == nil || len(results) > 0 {
 		if err := o.show(e, results); err != nil {
 			return err
@@ -95,7 +92,7 @@ func (o *testOptions) show(e *environment, results []operation.TestResult) error
 	switch {
 	case !o.printed.forPeople():
 		content := map[string]any{"status": map[string]any{"tests": testContents(results)}}
-		return o.printed.print(e.out, "TestRun", o.Namespace, o.Name, content)
+		return o.printed.print(e.out, resource("TestRun", o.Namespace, o.Name, content))
 	case len(results) == 0:
 		fmt.Fprintf(e.err, "release %s/%s has no tests to run\n", o.Namespace, o.Name)
 		return nil
@@ -140,15 +137,12 @@ func showTest(out io.Writer, result operation.TestResult) {
 func testContents(results []operation.TestResult) []any {
 	contents := make([]any, len(results))
 	for i, result := range results {
-		content := map[string]any{"object": objectContent(result.Test), "state": string(result.State)}
-		addTexts(content, map[string]string{"message": result.Message, "log": result.Log})
-		var why []any
+		content := map[string]any{"object": display.ObjectOf(result.Test), "state": result.State}
+		var why []map[string]any
 		for _, reason := range result.Why {
-			why = append(why, map[string]any{"source": string(reason.Source), "text": reason.Text})
+			why = append(why, map[string]any{"source": reason.Source, "text": reason.Text})
 		}
-		if len(why) > 0 {
-			content["why"] = why
-		}
+		addKnown(content, map[string]any{"message": result.Message, "log": result.Log, "why": why})
 		contents[i] = content
 	}
 	return contents

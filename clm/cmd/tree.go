@@ -33,11 +33,7 @@ With -o name, print the objects that exist and belong to the release, one per li
 
 With --watch, clm shows the tree again whenever something changes, until interrupted. The exit code is 3 if the release is deleted while clm is watching.`,
 		Example: "  clm tree web --why\n  clm tree web -o name",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(command *cobra.Command, args []string) error {
-			o.name = args[0]
-			return runTree(command.Context(), e, o)
-		},
+		RunE:    func(command *cobra.Command, args []string) error { return runTree(command.Context(), e, o, args[0]) },
 	}
 	o.output = newOutput(command)
 	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "watch until interrupted")
@@ -45,12 +41,13 @@ With --watch, clm shows the tree again whenever something changes, until interru
 	return command
 }
 
-func runTree(ctx context.Context, e *environment, o treeOptions) error {
+func runTree(ctx context.Context, e *environment, o treeOptions, name string) error {
 	reasons := live.NoReasons
 	if o.why {
 		reasons = live.AllReasons
 	}
 	_, err := o.look(ctx, e, views.Following{
+		Name:    name,
 		Reasons: reasons,
 		Show:    func(*views.Snapshot) bool { return false },
 	}, func(snapshot *views.Snapshot) view {
@@ -70,8 +67,8 @@ const outputName = "name"
 // do not belong to the release, are left out.
 type namesView struct{ treeView }
 
-func (v namesView) object() (*unstructured.Unstructured, error) {
-	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "List", "items": appendNames([]any{}, v.Dependents)}}, nil
+func (v namesView) object() *unstructured.Unstructured {
+	return listOf(appendNames([]any{}, v.Dependents))
 }
 
 // appendNames appends the identities of objects and of what they own.
@@ -100,33 +97,20 @@ func (v treeView) write(out io.Writer, style display.Style, width int) error {
 
 func (v treeView) facts() []fact {
 	var facts []fact
-	for _, node := range v.Dependents {
-		facts = appendFacts(facts, node)
+	for _, dependent := range v.Dependents {
+		dependent.Walk(func(node *display.Node) {
+			text := statusText(node)
+			for _, reason := range node.Why {
+				text += "; " + reason.Text
+			}
+			facts = append(facts, fact{node.String(), text})
+		})
 	}
 	return facts
 }
 
-func appendFacts(facts []fact, node *display.Node) []fact {
-	text := node.Status.String()
-	if node.Message != "" {
-		text += ": " + node.Message
-	}
-	for _, reason := range node.Why {
-		text += "; " + reason.Text
-	}
-	facts = append(facts, fact{node.String(), text})
-	for _, child := range node.Children {
-		facts = appendFacts(facts, child)
-	}
-	return facts
-}
-
-func (v treeView) object() (*unstructured.Unstructured, error) {
-	dependents, err := plainContents(v.Dependents)
-	if err != nil {
-		return nil, err
-	}
-	status := map[string]any{"dependents": append([]any{}, dependents...)}
-	object := resource("Tree", v.Release.Namespace, v.Release.Name, map[string]any{"status": status})
-	return object, withNotes(status, v.Notes)
+func (v treeView) object() *unstructured.Unstructured {
+	status := map[string]any{"dependents": append([]*display.Node{}, v.Dependents...)}
+	addKnown(status, map[string]any{"notes": v.Notes})
+	return resource("Tree", v.Release.Namespace, v.Release.Name, map[string]any{"status": status})
 }

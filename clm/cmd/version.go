@@ -18,16 +18,15 @@ func newVersionCommand(e *environment) *cobra.Command {
 		Use:   "version",
 		Short: "Print the version of clm",
 		Long:  "Print the version of clm, and below it the commit and the versions of the libraries that it was built with.",
-		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			b := buildInfo()
 			if printed.forPeople() {
 				fmt.Fprint(e.out, b)
 				return nil
 			}
-			return printed.print(e.out, "Version", "", "clm", map[string]any{
+			return printed.print(e.out, resource("Version", "", "clm", map[string]any{
 				"version": b.version, "commit": b.commit, "kubernetes": b.kubernetes, "helm": b.helm, "goVersion": runtime.Version(), "platform": platform,
-			})
+			}))
 		},
 	}
 	printed = newOutput(command)

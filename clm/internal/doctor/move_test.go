@@ -124,11 +124,8 @@ func (p *place) unlock() {
 }
 
 func (p *place) move(ctx context.Context, s *runner.Connection, name string) error {
-	request := operation.MoveRequest{
-		From: apitypes.NamespacedName{Namespace: p.namespace, Name: "a"}, To: apitypes.NamespacedName{Namespace: p.namespace, Name: "b"},
-		Objects: []string{"ConfigMap/" + name},
-	}
-	t, err := operation.PlanMove(ctx, s, request, false)
+	from, to := apitypes.NamespacedName{Namespace: p.namespace, Name: "a"}, apitypes.NamespacedName{Namespace: p.namespace, Name: "b"}
+	t, err := operation.PlanMove(ctx, s, from, to, []string{"ConfigMap/" + name}, false)
 	if err != nil {
 		return err
 	}

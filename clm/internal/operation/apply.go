@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -63,24 +64,12 @@ const (
 
 // enough returns the function that decides whether to stop before all objects are ready; nil if there is no such case.
 func (o Options) enough() func(reconciler.Result) bool {
-	if o.Enough != nil {
+	if o.Enough != nil || o.Wait == WaitReady {
 		return o.Enough
 	}
-	return o.Wait.enough()
-}
-
-// enough returns the function that decides whether to stop before all objects are ready; nil if there is no such case.
-func (w Wait) enough() func(reconciler.Result) bool {
-	switch w {
-	case WaitReady:
-		return nil
-	case WaitWave:
-		return func(result reconciler.Result) bool {
-			return written(result.Inventory, w.last()) || len(result.Waits) > 0
-		}
-	case WaitWritten, WaitNothing:
+	return func(result reconciler.Result) bool {
+		return written(result.Inventory, o.Wait.last()) || o.Wait == WaitWave && len(result.Waits) > 0
 	}
-	return func(result reconciler.Result) bool { return written(result.Inventory, w.last()) }
 }
 
 // last is the highest apply order of the objects that the operation writes. Post-apply hooks need everything else to be
@@ -339,7 +328,7 @@ var errOnlyChecked = errors.New("nothing must be changed yet")
 // checkExact returns an error if the plan is outdated, before anything is recorded.
 func (a *application) checkExact(ctx context.Context) error {
 	request := a.plan.request(unsaved{})
-	request.Expected = a.plan.exact
+	request.Expected = a.plan.Exact
 	request.Fence = func() error { return errOnlyChecked }
 	if _, err := a.plan.target.Engine().Apply(ctx, request); err != nil && !errors.Is(err, errOnlyChecked) {
 		return err
@@ -356,7 +345,7 @@ func (a *application) enter(ctx context.Context) error {
 		// failed is not recorded as ready yet.
 		return nil
 	}
-	if inventory := a.plan.exact.Inventory; inventory != nil {
+	if inventory := a.plan.Exact.Inventory; inventory != nil {
 		a.plan.Release.Inventory = inventory
 	}
 	var err error
@@ -377,7 +366,11 @@ func (a *application) enter(ctx context.Context) error {
 
 // converge calls the engine until all objects are ready.
 func (a *application) converge(ctx context.Context) (reconciler.Result, error) {
-	request := a.request(a.operation.Fence(ctx))
+	request := a.plan.request(a.operation)
+	request.Fence, request.CarryOn = a.operation.Fence(ctx), a.options.Wait == WaitNothing
+	if a.options.Exact {
+		request.Expected = a.plan.Exact
+	}
 	board := a.operation.Board()
 	board.ExpectChanges(a.plan.Changes)
 	board.Expect(a.plan.Release.Inventory)
@@ -392,17 +385,6 @@ func (a *application) converge(ctx context.Context) (reconciler.Result, error) {
 	return result, err
 }
 
-// request returns the request for the engine that carries out the plan.
-func (a *application) request(fence func() error) reconciler.ApplyRequest {
-	request := a.plan.request(a.operation)
-	request.Fence = fence
-	request.CarryOn = a.options.Wait == WaitNothing
-	if a.options.Exact {
-		request.Expected = a.plan.exact
-	}
-	return request
-}
-
 // call makes one call of the engine, and changes the request for the next one.
 func (a *application) call(ctx context.Context, request *reconciler.ApplyRequest) (reconciler.Result, error) {
 	request.Inventory = a.plan.Release.Inventory
@@ -413,15 +395,8 @@ func (a *application) call(ctx context.Context, request *reconciler.ApplyRequest
 		request.Expected = nil
 	}
 	// From now on, the inventory says what runs again.
-	request.RerunFailed = request.RerunFailed && err != nil && !isScheduled(result.Inventory)
+	request.RerunFailed = request.RerunFailed && err != nil && written(result.Inventory, math.MaxInt)
 	return result, err
-}
-
-// isScheduled reports whether any object is to be applied.
-func isScheduled(inventory []*reconciler.InventoryItem) bool {
-	return slices.ContainsFunc(inventory, func(item *reconciler.InventoryItem) bool {
-		return item.Phase == reconciler.PhaseScheduledForApplication
-	})
 }
 
 // written reports whether all objects up to an apply order are applied.
@@ -429,13 +404,6 @@ func written(inventory []*reconciler.InventoryItem, upTo int) bool {
 	return !slices.ContainsFunc(inventory, func(item *reconciler.InventoryItem) bool {
 		return item.Phase == reconciler.PhaseScheduledForApplication && item.ApplyOrder <= upTo
 	})
-}
-
-// goesOn reports whether an operation that has ended with an error, or none, before everything was ready, left a
-// revision with which the next one continues.
-func goesOn(failure error) bool {
-	var interrupted *releases.InterruptedError
-	return failure == nil || errors.As(failure, &interrupted)
 }
 
 // maxFailure is how much of the reason of a failure is kept with a revision, in bytes: the index of a release has all
@@ -470,7 +438,7 @@ func unawait(p *Plan) {
 
 // leave records how the operation ended.
 func (a *application) leave(ctx context.Context, result reconciler.Result, failure error) error {
-	var interrupted *releases.InterruptedError
+	interrupted, isInterrupted := errors.AsType[*releases.InterruptedError](failure)
 	return a.operation.Record(ctx, func(release *releases.Release) {
 		current := release.Current()
 		switch {
@@ -479,20 +447,17 @@ func (a *application) leave(ctx context.Context, result reconciler.Result, failu
 		case failure == nil && a.options.Enough != nil:
 			// The rest of the release stands as it did before.
 			release.State, release.Message = a.former, a.formerMessage
-			current.State = map[releases.State]releases.RevisionState{
+			current.State = cmp.Or(map[releases.State]releases.RevisionState{
 				releases.StateReady: releases.RevisionReady, releases.StateFailed: releases.RevisionFailed,
-			}[a.former]
-			if current.State == "" {
-				current.State = releases.RevisionApplying
-			}
-		case goesOn(failure):
+			}[a.former], releases.RevisionApplying)
+		case failure == nil || isInterrupted:
 			// The next operation continues with it.
 			if failure == nil {
 				unawait(a.plan)
 			}
 			release.State = releases.StateApplying
 			release.Message = "not everything was ready when the last operation ended"
-			if errors.As(failure, &interrupted) && interrupted.CanceledBy != "" {
+			if isInterrupted && interrupted.CanceledBy != "" {
 				release.Message = releases.Summary(interrupted)
 				if current.State != releases.RevisionReady {
 					current.CanceledBy = interrupted.CanceledBy

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -68,17 +67,13 @@ func (d *Deletion) delete(ctx context.Context, limits runner.Limits, b *runner.B
 		return errors.Join(err, o.Record(ctx, func(release *releases.Release) { release.Message = err.Error() }))
 	}
 	err = d.connection.Records().Remove(ctx, d.Release)
-	if errors.Is(err, releases.ErrOutdated) && d.recordGone(ctx) {
-		// It was deleted with its namespace.
-		return nil
+	if errors.Is(err, releases.ErrOutdated) {
+		if _, gone := d.connection.Records().Get(ctx, d.Release.Namespace, d.Release.Name); errors.Is(gone, releases.ErrNotFound) {
+			// It was deleted with its namespace.
+			return nil
+		}
 	}
 	return err
-}
-
-// recordGone reports whether it is certain that the release is not recorded any more.
-func (d *Deletion) recordGone(ctx context.Context) bool {
-	_, err := d.connection.Records().Get(ctx, d.Release.Namespace, d.Release.Name)
-	return errors.Is(err, releases.ErrNotFound)
 }
 
 // removal is a deletion that is being carried out by an operation on its release.
@@ -134,7 +129,12 @@ func (r *removal) deleteDependents(ctx context.Context) error {
 // deleteTests removes what tests have left before the release is deleted. These objects may be instances of types of
 // the release, and hide foreign instances; so deleteTests looks for blockers again.
 func (r *removal) deleteTests(ctx context.Context) error {
-	if err := ClearTests(ctx, r.connection, r.operation, r.Release, r.limits.Timeout); err != nil {
+	run := &TestRun{Release: r.Release, connection: r.connection, operation: r.operation, request: TestRequest{Limits: r.limits}}
+	if err := run.begin(); err != nil {
+		return err
+	}
+	defer run.target.Close()
+	if err := run.remove(ctx, nil); err != nil {
 		return err
 	}
 	if err := r.findBlockers(ctx); err != nil {
@@ -271,9 +271,7 @@ func (d *Deletion) findHeld(ctx context.Context, request DeletionRequest) error 
 // request is the request to delete the dependents after all questions are settled, without what is needed to carry it
 // out.
 func (d *Deletion) request() reconciler.DeleteRequest {
-	return reconciler.DeleteRequest{Unasked: true, Owner: reconciler.Owner{
-		ID: d.target.Owner(), Namespace: d.Release.Namespace, Home: []string{d.Release.Namespace}, Inventory: d.Release.Inventory,
-	}}
+	return reconciler.DeleteRequest{Unasked: true, Owner: ownerOf(d.target, d.Release)}
 }
 
 // Blocked returns an error if the deletion is forbidden, or has to be approved.
@@ -321,70 +319,4 @@ func (d *Deletion) blockade() string {
 // isOwnNamespace reports whether a dependent is the namespace that has the record of its release. It is orphaned.
 func isOwnNamespace(item *reconciler.InventoryItem, namespace string) bool {
 	return item.Group == "" && item.Kind == "Namespace" && item.Name == namespace
-}
-
-// ClearTests removes the objects of test runs, as part of an operation on the release. A timeout of 0 means no limit.
-func ClearTests(ctx context.Context, c *runner.Connection, o *runner.Operation, release *releases.Release, timeout time.Duration) error {
-	target, err := runner.NewTarget(c, releases.TestOwnerID(release.Namespace, release.Name), release.TestInventory)
-	if err != nil {
-		return err
-	}
-	defer target.Close()
-	return removeTests(ctx, &testStore{connection: c, operation: o, release: release}, target, timeout, nil)
-}
-
-// removeTests removes the objects of test runs, apart from those that stay; nil removes all.
-func removeTests(ctx context.Context, s *testStore, target *runner.Target, timeout time.Duration, stays func(item *reconciler.InventoryItem) bool) error {
-	release, board := s.release, s.operation.Board()
-	var gone []*reconciler.InventoryItem
-	for _, item := range release.TestInventory {
-		if stays != nil && stays(item) {
-			s.kept = append(s.kept, item)
-		} else {
-			gone = append(gone, item)
-		}
-	}
-	if len(gone) == 0 {
-		return nil
-	}
-	board.Expect(gone)
-	const phase = "deleting test objects"
-	c := &runner.Convergence{
-		Target: target, Board: board, Timeout: timeout, Start: phase, Phase: func(reconciler.Result) string { return phase },
-		Call: func(ctx context.Context) (reconciler.Result, error) {
-			owner := s.owner(ctx, target)
-			owner.Inventory = gone
-			result, err := target.Engine().Delete(ctx, reconciler.DeleteRequest{Owner: owner, Unasked: true})
-			gone = result.Inventory
-			release.TestInventory = slices.Concat(s.kept, gone)
-			return result, err
-		},
-	}
-	if _, err := c.Run(ctx); err != nil {
-		return err
-	}
-	return s.operation.Record(ctx, func(release *releases.Release) { release.TestInventory = s.kept })
-}
-
-// owner is the release as the owner of its tests.
-func (s *testStore) owner(ctx context.Context, target *runner.Target) reconciler.Owner {
-	return reconciler.Owner{ID: target.Owner(), Namespace: s.release.Namespace, Home: []string{s.release.Namespace}, Store: s, Fence: s.operation.Fence(ctx)}
-}
-
-// testStore records the inventory of tests.
-type testStore struct {
-	connection *runner.Connection
-	operation  *runner.Operation
-	release    *releases.Release
-	// kept are items that stay in the inventory, in addition to those of Save.
-	kept []*reconciler.InventoryItem
-}
-
-// Save records the inventory and the kept items.
-func (s *testStore) Save(ctx context.Context, inventory []*reconciler.InventoryItem) error {
-	if err := s.operation.CheckLock(ctx); err != nil {
-		return err
-	}
-	s.release.TestInventory = slices.Concat(s.kept, inventory)
-	return s.connection.Records().Save(ctx, s.release)
 }

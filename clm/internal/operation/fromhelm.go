@@ -12,13 +12,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +28,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/gitops"
 	"github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/manifest"
@@ -39,129 +38,91 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// HelmAdoptionRequest names a release of Helm that becomes a release of clm with the same name and namespace.
-type HelmAdoptionRequest struct {
-	// Namespace and Name of the release.
-	Namespace, Name string
-	// Policies of the revision, for objects without annotations.
-	Policies reconciler.Policies
-}
-
-// HelmAdoption is what will happen when a release of Helm becomes a release of clm.
-type HelmAdoption struct {
-	// Helm is the release as Helm has recorded it.
-	Helm *HelmRelease
-	// Programs are the field managers other than Helm's that have installed objects of the release with Helm's
-	// packages, such as controllers. Fields that these have set, and that are not declared, stay.
-	Programs []string
-	// Plan records the revision that is installed, and applies it. It is nil if that was done before.
-	Plan *Plan
-}
-
-// Close stops watching the dependents.
-func (a *HelmAdoption) Close() {
-	if a.Plan != nil {
-		a.Plan.Close()
-	}
-}
-
-// PlanHelmAdoption plans to make a release of Helm one of clm. Its first revision is the one that is installed, with
-// the number, time, values and objects that Helm has recorded; hooks count as completed. Objects that have the marks of
-// the Helm release are adopted; those of other owners are refused.
+// PlanHelmAdoption plans to make a release of Helm one of clm, with the same name and namespace, and with policies for
+// objects without annotations. Its first revision is the one that is installed, with the number, time, values and objects
+// that Helm has recorded; hooks count as completed. Objects that have the marks of the Helm release are adopted; those of
+// other owners are refused.
 //
-// If such an adoption was interrupted, it is continued. The error is a RefusedError if there is another release of clm
-// with the name, or if there is nothing to adopt. The caller closes the result.
-func PlanHelmAdoption(ctx context.Context, c *runner.Connection, request HelmAdoptionRequest) (*HelmAdoption, error) {
-	release, err := find(ctx, c, request.Namespace, request.Name)
+// If such an adoption was interrupted, it is continued; if it was completed before, there is no plan. The error is a
+// RefusedError if there is another release of clm with the name, or if there is nothing to adopt. The caller closes the
+// plan.
+func PlanHelmAdoption(ctx context.Context, c *runner.Connection, namespace, name string, policies reconciler.Policies) (*HelmRelease, *Plan, error) {
+	release, err := find(ctx, c, namespace, name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	a := &HelmAdoption{}
-	if a.Helm, err = readHelm(ctx, c.Client(), request.Namespace, request.Name); err != nil {
-		return nil, err
+	helms, err := readHelm(ctx, c.Client(), namespace, name)
+	if err != nil {
+		return nil, nil, err
 	}
-	deployed, current := a.Helm.Deployed, release.Current()
+	deployed, current := helms.Deployed, release.Current()
 	isKnown := slices.ContainsFunc(release.Revisions, func(revision releases.Revision) bool {
 		return revision.Number == deployed.Number && revision.Created.Equal(deployed.Created)
 	})
 	switch {
 	// Without revisions, the process has died that was about to record the first one.
 	case !isKnown && (current != nil || len(release.Inventory) > 0):
-		return nil, releases.Refused("there is a release %s of clm already, and it was not made from revision %d of the Helm release; nothing was changed. "+
+		return nil, nil, releases.Refused("there is a release %s of clm already, and it was not made from revision %d of the Helm release; nothing was changed. "+
 			"If it was made from an earlier one, delete Helm's record: kubectl delete secrets,configmaps -l owner=helm,name=%s -n %s",
 			release, deployed.Number, release.Name, release.Namespace)
 	case isKnown && (current.Number > deployed.Number || release.State == releases.StateReady):
-		return a, nil
+		return helms, nil, nil
 	}
-	return a, a.plan(ctx, c, release, request.Policies)
+	plan, err := helms.adoption(ctx, c, release, policies)
+	return helms, plan, err
 }
 
-func (a *HelmAdoption) plan(ctx context.Context, c *runner.Connection, release *releases.Release, policies reconciler.Policies) error {
-	deployed, current := a.Helm.Deployed, release.Current()
-	plan := &Plan{connection: c, Release: release, Operation: Adopt, New: current == nil, confirm: func(ctx context.Context) error {
-		err := a.Helm.confirm(ctx, c.Client())
+// adoption plans to record the revision that is installed, and to apply it.
+func (r *HelmRelease) adoption(ctx context.Context, c *runner.Connection, release *releases.Release, policies reconciler.Policies) (*Plan, error) {
+	current := release.Current()
+	plan := &Plan{connection: c, Release: release, intent: intent{Operation: Adopt, New: current == nil}, confirm: func(ctx context.Context) error {
+		err := r.confirm(ctx, c.Client())
 		if errors.Is(err, ErrHelmChanged) {
 			return &releases.ChangedError{Release: release.String()}
 		}
 		return err
 	}}
 	var err error
-	if plan.Content, err = a.Helm.content(); err != nil {
-		return err
+	if plan.Content, err = r.content(); err != nil {
+		return nil, err
 	}
-	if err := checkReserved(release, plan.Content.Manifest); err != nil {
-		return err
-	}
-	if err := checkHooks(plan.Content.Manifest, c.Client().Scheme()); err != nil {
-		return err
+	if err := checkManifest(release, plan.Content.Manifest, c.Client().Scheme()); err != nil {
+		return nil, err
 	}
 	if current != nil {
 		plan.Revision = *current
 	} else {
-		plan.Revision = releases.Revision{
-			Number: deployed.Number, Created: deployed.Created, Description: "Helm: " + deployed.Description, Installed: deployed.Number > 1, Policies: policies,
-			Sources: []releases.Source{{Reference: deployed.Chart, Kind: sources.Chart, Name: deployed.Chart, Version: deployed.Version, AppVersion: deployed.AppVersion}},
-			Objects: len(plan.Content.Manifest), Inputs: unordered,
-		}
+		plan.Revision = r.Deployed
+		plan.Revision.Policies, plan.Revision.Objects, plan.Revision.Inputs = policies, len(plan.Content.Manifest), unordered
 		if plan.Revision.Inputs, err = inputs(plan.Content, plan.Revision); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if err := a.choose(ctx, plan); err != nil {
-		return err
+	if err := r.choose(ctx, plan); err != nil {
+		return nil, err
 	}
-	if err := plan.Compare(ctx, true); err != nil {
-		return err
+	if err = plan.Compare(ctx, true); err == nil {
+		err = confirmNew(ctx, c.Records(), plan)
 	}
-	if err := confirmNew(ctx, c.Records(), plan); err != nil {
+	if err != nil {
 		plan.Close()
-		return err
+		return nil, err
 	}
-	a.Plan = plan
-	return nil
+	return plan, nil
 }
 
 // content returns what the installed revision consists of, with the annotations that Helm's ones become.
 func (r *HelmRelease) content() (releases.Content, error) {
 	number := r.Deployed.Number
-	mapper := gitops.HelmMapper{Prefix: releases.ReconcilerName + "/", Revision: number, Installed: number > 1, ReleaseHooks: true}
-	content := releases.Content{Values: r.Deployed.values, Notes: r.Deployed.notes}
-	for _, object := range r.Deployed.objects {
+	mapper := gitops.HelmMapper{Prefix: releases.ReconcilerName + "/", Revision: number, Installed: r.Deployed.Installed, ReleaseHooks: true}
+	content := releases.Content{Values: r.values, Notes: r.notes}
+	for _, object := range r.objects {
 		variants, err := mapper.Map(object, object.GroupVersionKind().GroupKind(), object.Definition)
 		if err != nil {
 			return content, fmt.Errorf("revision %d of Helm release %s: %s (%s): %w", number, r, display.Text(object), object.Source, err)
 		}
 		for _, missing := range variants {
-			each := object.DeepCopy()
-			if len(missing) > 0 {
-				annotations := each.GetAnnotations()
-				if annotations == nil {
-					annotations = map[string]string{}
-				}
-				maps.Copy(annotations, missing)
-				each.SetAnnotations(annotations)
-			}
-			content.Manifest = append(content.Manifest, each)
+			content.Manifest = append(content.Manifest, annotated(object.Unstructured, missing))
 		}
 	}
 	// Helm has applied versioned objects with the names that they were rendered with.
@@ -174,14 +135,14 @@ const readsAtOnce = 8
 
 // choose reads the objects of the revision. Those that have the marks of the Helm release, and of no other owner, are
 // adopted; hooks count as completed; and all others are applied as always.
-func (a *HelmAdoption) choose(ctx context.Context, plan *Plan) error {
+func (r *HelmRelease) choose(ctx context.Context, plan *Plan) error {
 	clnt := plan.connection.Client()
 	var placed []display.Object
 	for _, object := range plan.Content.Manifest {
 		if !IsRegular(object) {
 			continue
 		}
-		namespace, err := display.Namespace(clnt.RESTMapper(), object, a.Helm.Namespace)
+		namespace, err := display.Namespace(clnt.RESTMapper(), object, r.Namespace)
 		if err != nil {
 			return err
 		}
@@ -194,30 +155,25 @@ func (a *HelmAdoption) choose(ctx context.Context, plan *Plan) error {
 		placed = append(placed, each)
 	}
 	found := make([]*metav1.PartialObjectMetadata, len(placed))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readsAtOnce)
-	for i, object := range placed {
-		group.Go(func() error {
-			found[i] = &metav1.PartialObjectMetadata{}
-			found[i].SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
-			err := clnt.Get(ctx, client.ObjectKey{Namespace: object.Namespace, Name: object.Name}, found[i])
-			if err != nil && !apierrors.IsNotFound(err) && !cluster.IsNoMatch(err) {
-				return fmt.Errorf("reading %s: %w", object, err)
-			}
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
+	if err := concurrent.Each(readsAtOnce, placed, func(i int, object display.Object) error {
+		found[i] = &metav1.PartialObjectMetadata{}
+		found[i].SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
+		err := clnt.Get(ctx, client.ObjectKey{Namespace: object.Namespace, Name: object.Name}, found[i])
+		if err != nil && !apierrors.IsNotFound(err) && !cluster.IsNoMatch(err) {
+			return fmt.Errorf("reading %s: %w", object, err)
+		}
+		return nil
+	}); err != nil {
 		return err
 	}
 	for i, object := range placed {
-		if a.Helm.owns(found[i]) {
+		if r.owns(found[i]) {
 			plan.TakeOver(object)
-			a.Programs = append(a.Programs, programsOf(found[i])...)
+			r.Programs = append(r.Programs, programsOf(found[i])...)
 		}
 	}
-	slices.Sort(a.Programs)
-	a.Programs = slices.DeleteFunc(slices.Compact(a.Programs), runner.Reclaims)
+	slices.Sort(r.Programs)
+	r.Programs = slices.DeleteFunc(slices.Compact(r.Programs), runner.Reclaims)
 	return nil
 }
 
@@ -291,28 +247,21 @@ const (
 type HelmRelease struct {
 	// Namespace and Name of the release.
 	Namespace, Name string
-	// Deployed is the revision that is installed.
-	Deployed HelmRevision
+	// Deployed is the revision that is installed. It was created when Helm began to install it, without fractions of
+	// seconds.
+	Deployed releases.Revision
+	// Programs are the field managers other than Helm's that have installed objects of the release with Helm's
+	// packages, such as controllers. Fields that these have set, and that are not declared, stay. Only a planned
+	// adoption knows them.
+	Programs []string
 
 	// records of the revisions, oldest first; there is at least one.
 	records []helmRecord
-}
-
-// HelmRevision is the revision of a Helm release that is installed.
-type HelmRevision struct {
-	// Number of the revision.
-	Number int64
-	// Created is when Helm began to install the revision, without fractions of seconds.
-	Created time.Time
-	// Description is what Helm tells people about the revision.
-	Description string
-	// Chart, Version and AppVersion are those of the chart.
-	Chart, Version, AppVersion string
-
-	// values that the user has given; never nil.
+	// values that the user has given for the installed revision; never nil.
 	values map[string]any
-	notes  string
-	// objects are those of the manifest and the hooks, sorted by the files of the chart.
+	// notes are those of the installed revision.
+	notes string
+	// objects are those of the manifest and the hooks of the installed revision, sorted by the files of the chart.
 	objects []helm.Object
 }
 
@@ -478,10 +427,6 @@ func (r *HelmRelease) decode(number int64, data []byte) error {
 	if decoded.Name != r.Name || decoded.Version != number || decoded.Namespace != "" && decoded.Namespace != r.Namespace {
 		return fmt.Errorf("it has revision %d of release %.64q in namespace %.64q", decoded.Version, decoded.Name, decoded.Namespace)
 	}
-	created, err := firstTime(decoded.Info.LastDeployed, decoded.Info.FirstDeployed)
-	if err != nil {
-		return err
-	}
 	hooks, texts := make([]helm.RecordedHook, len(decoded.Hooks)), [][]byte{[]byte(decoded.Manifest)}
 	for i, hook := range decoded.Hooks {
 		hooks[i] = helm.RecordedHook{Path: hook.Path, Manifest: hook.Manifest}
@@ -490,18 +435,27 @@ func (r *HelmRelease) decode(number int64, data []byte) error {
 	if err := manifest.CheckYAML(maxHelmValues, texts...); err != nil {
 		return fmt.Errorf("decoding its manifests: %w", err)
 	}
-	objects, err := helm.ParseRecorded(decoded.Manifest, hooks)
-	if err != nil {
+	var err error
+	if r.objects, err = helm.ParseRecorded(decoded.Manifest, hooks); err != nil {
 		return err
 	}
-	values := decoded.Config
-	if values == nil {
-		values = map[string]any{}
+	r.notes = strings.TrimSpace(decoded.Info.Notes)
+	if r.values = decoded.Config; r.values == nil {
+		r.values = map[string]any{}
 	}
-	metadata := decoded.Chart.Metadata
-	r.Deployed = HelmRevision{
-		Number: number, Created: created, Description: decoded.Info.Description, Chart: metadata.Name, Version: metadata.Version, AppVersion: metadata.AppVersion,
-		values: values, notes: strings.TrimSpace(decoded.Info.Notes), objects: objects,
+	var created time.Time
+	for _, text := range []string{decoded.Info.LastDeployed, decoded.Info.FirstDeployed} {
+		if text == "" || !created.IsZero() {
+			continue
+		}
+		if created, err = time.Parse(time.RFC3339, text); err != nil {
+			return fmt.Errorf("decoding a time: %w", err)
+		}
+	}
+	chart := decoded.Chart.Metadata
+	r.Deployed = releases.Revision{
+		Number: number, Created: created.UTC().Truncate(time.Second), Description: "Helm: " + decoded.Info.Description, Installed: number > 1,
+		Sources: []releases.Source{{Reference: chart.Name, Kind: sources.Chart, Name: chart.Name, Version: chart.Version, AppVersion: chart.AppVersion}},
 	}
 	return nil
 }
@@ -536,23 +490,6 @@ func decodeHelm(data []byte, into any) error {
 		return fmt.Errorf("decoding JSON: %w", err)
 	}
 	return nil
-}
-
-// firstTime returns the first of the times that is known; the zero time if none is.
-func firstTime(texts ...string) (time.Time, error) {
-	for _, text := range texts {
-		if text == "" {
-			continue
-		}
-		parsed, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			return time.Time{}, fmt.Errorf("decoding a time: %w", err)
-		}
-		if !parsed.IsZero() {
-			return parsed.UTC().Truncate(time.Second), nil
-		}
-	}
-	return time.Time{}, nil
 }
 
 // ErrHelmChanged is the error if Helm has changed a release since it was read.

@@ -40,7 +40,7 @@ func PlanAdoption(ctx context.Context, c *runner.Connection, request HandoverReq
 	if err != nil {
 		return nil, err
 	}
-	plan.Operation, plan.approved = Adopt, request.Approved
+	plan.Operation, plan.Approved = Adopt, request.Approved
 	wanted, err := dependentsOf(c.Client().RESTMapper(), plan)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func PlanOrphaning(ctx context.Context, c *runner.Connection, request HandoverRe
 	if err != nil {
 		return nil, err
 	}
-	plan.Operation, plan.approved = Orphan, request.Approved
+	plan.Operation, plan.Approved = Orphan, request.Approved
 	owned, err := dependentsOf(c.Client().RESTMapper(), plan)
 	if err != nil {
 		return nil, err
@@ -149,32 +149,18 @@ func Lasting(policies reconciler.Policies) reconciler.Policies {
 	return policies
 }
 
-// policiesOf returns the policies with which the revision of a plan is applied.
-func policiesOf(p *Plan) reconciler.Policies {
-	policies := Lasting(p.Revision.Policies)
-	if p.adoption != "" {
-		policies.Adoption = p.adoption
-	}
-	return policies
-}
-
 // SpareAdopted orphans, instead of deleting, the dependents that are not wanted and that existed before the release has
 // adopted them. It returns them as texts, sorted.
 func SpareAdopted(release *releases.Release, wanted map[display.Key]bool) []string {
 	var spared []string
 	for _, item := range release.Inventory {
 		if item.Adopted && !wanted[display.KeyOf(item)] {
-			spared = append(spared, Spare(item))
+			item.DeletePolicy = reconciler.DeletePolicyOrphan
+			spared = append(spared, display.Text(item))
 		}
 	}
 	slices.Sort(spared)
 	return spared
-}
-
-// Spare sets the delete policy of a dependent to orphan, and returns its text.
-func Spare(item *reconciler.InventoryItem) string {
-	item.DeletePolicy = reconciler.DeletePolicyOrphan
-	return display.Text(item)
 }
 
 // ConfirmLast refuses to revert a plan if another process has changed the release since: its changes would be reverted

@@ -89,9 +89,9 @@ func TestReadHelm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := release.Deployed
-			want := []any{int64(7), time.Date(2024, 1, 2, 2, 4, 5, 0, time.UTC), "Upgrade complete", "shop 1.2.3 9", map[string]any{"replicas": int64(9007199254740993)}, 2}
-			if diff := cmp.Diff(want, []any{got.Number, got.Created, got.Description, got.Chart + " " + got.Version + " " + got.AppVersion, got.values, len(got.objects)}); diff != "" {
+			got, chart := release.Deployed, release.Deployed.Sources[0]
+			want := []any{int64(7), time.Date(2024, 1, 2, 2, 4, 5, 0, time.UTC), "Helm: Upgrade complete", "shop 1.2.3 9", map[string]any{"replicas": int64(9007199254740993)}, 2}
+			if diff := cmp.Diff(want, []any{got.Number, got.Created, got.Description, chart.Name + " " + chart.Version + " " + chart.AppVersion, release.values, len(release.objects)}); diff != "" {
 				t.Error(diff)
 			}
 		})

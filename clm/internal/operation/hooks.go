@@ -23,8 +23,7 @@ func hooksOf(ctx context.Context, c *runner.Connection, release *releases.Releas
 		return nil, nil
 	}
 	content, err := c.Records().Content(ctx, release, current.Number)
-	var damaged *releases.DamagedError
-	if errors.As(err, &damaged) {
+	if damaged, found := errors.AsType[*releases.DamagedError](err); found {
 		return nil, releases.Refused("the deletion hooks (%d) of release %s are lost: %s: %s; to delete it without them: clm delete %s -n %s --skip-hooks",
 			current.DeletionHooks, release, damaged.Part, damaged.Damage, release.Name, release.Namespace)
 	}
@@ -63,15 +62,11 @@ func (r *removal) runHooks(ctx context.Context, at deletionhooks.Time) error {
 	if len(deletionhooks.At(at, r.Hooks)) > 0 {
 		c.Start = hookPhase(at, doing)
 	}
-	if _, err := c.Run(ctx); err != nil {
-		return r.hooksError(at, err)
+	_, err := c.Run(ctx)
+	if err == nil {
+		return nil
 	}
-	return nil
-}
-
-// hooksError says that the deletion did not get past its hooks, and how to go on.
-func (r *removal) hooksError(at deletionhooks.Time, cause error) error {
-	return &releases.StageError{Stage: at.String() + " hooks", Cause: cause, Advice: fmt.Sprintf(
+	return &releases.StageError{Stage: at.String() + " hooks", Cause: err, Advice: fmt.Sprintf(
 		"The release is not deleted until its hooks have completed. To rerun failed hooks, run the same command again. "+
 			"Delete a failed hook first, unless its hook-delete-policy is before-hook-creation or its update-policy is recreate. "+
 			"To continue without hooks: clm delete %s -n %s --skip-hooks", r.Release.Name, r.Release.Namespace)}
@@ -81,7 +76,7 @@ func (r *removal) hooksError(at deletionhooks.Time, cause error) error {
 func (r *removal) hookRunner(ctx context.Context, at deletionhooks.Time) *deletionhooks.Runner {
 	hooks := &deletionhooks.Runner{
 		Engine: r.target.Engine(),
-		Owner:  reconciler.Owner{ID: r.target.Owner(), Namespace: r.Release.Namespace, Home: []string{r.Release.Namespace}, Fence: r.operation.Fence(ctx)},
+		Owner:  ownerOf(r.target, r.Release),
 		Save: func(ctx context.Context, state deletionhooks.State) error {
 			if err := r.operation.CheckLock(ctx); err != nil {
 				return err
@@ -101,6 +96,7 @@ func (r *removal) hookRunner(ctx context.Context, at deletionhooks.Time) *deleti
 			}
 		},
 	}
+	hooks.Owner.Fence = r.operation.Fence(ctx)
 	if current := r.Release.Current(); current != nil {
 		hooks.Policies = Lasting(current.Policies)
 	}

@@ -36,6 +36,8 @@ const (
 	// ConflictsKeep takes only those that the manifest has changed since the last revision that was ready, and leaves
 	// all others to their managers, in this revision and in later ones.
 	ConflictsKeep Conflicts = "keep"
+	// ConflictsRefuse is ConflictsDefault, for those who do not carry out a plan that is Conflicting.
+	ConflictsRefuse Conflicts = "refuse"
 )
 
 const (
@@ -145,8 +147,7 @@ func (k *keeper) sinceReady(ctx context.Context) ([]*unstructured.Unstructured, 
 		return k.read(ctx)
 	}
 	content, err := k.plan.connection.Records().Content(ctx, release, ready.Number)
-	var damage *releases.DamagedError
-	if errors.As(err, &damage) {
+	if damage, found := errors.AsType[*releases.DamagedError](err); found {
 		err = k.unknown(damage)
 	}
 	return content.Manifest, err
@@ -236,16 +237,11 @@ func withKept(object *unstructured.Unstructured, kept []string) *unstructured.Un
 		return object
 	}
 	slices.Sort(kept)
-	kept = slices.Compact(kept)
-	object = object.DeepCopy()
-	if values = object.GetAnnotations(); values == nil {
-		values = map[string]string{}
-	}
-	for _, key := range []string{ignoredKey, keptKey} {
-		values[key] = strings.TrimPrefix(values[key]+","+strings.Join(kept, ","), ",")
-	}
-	object.SetAnnotations(values)
-	return object
+	added := strings.Join(slices.Compact(kept), ",")
+	return annotated(object, map[string]string{
+		ignoredKey: strings.TrimPrefix(values[ignoredKey]+","+added, ","),
+		keptKey:    strings.TrimPrefix(values[keptKey]+","+added, ","),
+	})
 }
 
 // withoutKept returns recorded objects without the fields that they keep in addition to those that their manifests
@@ -357,8 +353,12 @@ func keyIn(namespace string, object types.ObjectKey) display.Key {
 func (p *Plan) Conflicting() error {
 	var all []error
 	for _, change := range p.Changes {
-		if len(change.Conflicts) > 0 {
-			all = append(all, releases.Refused("%s: %s", change.Object, conflictsText(change.Conflicts)))
+		var owners []string
+		for _, conflict := range change.Conflicts {
+			owners = append(owners, fmt.Sprintf("%s belongs to %s", conflict.Path, conflict.Manager))
+		}
+		if len(owners) > 0 {
+			all = append(all, releases.Refused("%s: %s", change.Object, display.Enumerate(owners, shownFields)))
 		}
 	}
 	if len(all) == 0 {
@@ -373,12 +373,3 @@ func (p *Plan) Conflicting() error {
 
 // shownFields bounds how many fields of an object an error names.
 const shownFields = 10
-
-// conflictsText names fields and their managers.
-func conflictsText(conflicts []reconciler.FieldChange) string {
-	texts := make([]string, len(conflicts))
-	for i, conflict := range conflicts {
-		texts[i] = fmt.Sprintf("%s belongs to %s", conflict.Path, conflict.Manager)
-	}
-	return display.Enumerate(texts, shownFields)
-}

@@ -4,7 +4,6 @@
 package operation
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +22,6 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Finding is one thing that is wrong with sources.
@@ -86,11 +84,9 @@ func Lint(ctx context.Context, request LintRequest) ([]Finding, error) {
 
 // from completes a finding by the file of its object.
 func (f Finding) from(objects []*unstructured.Unstructured, origins []string) Finding {
-	wanted := types.IDOf(f.of)
+	namespace := f.of.GetNamespace()
 	at := slices.IndexFunc(objects, func(object *unstructured.Unstructured) bool {
-		id := types.IDOf(object)
-		id.Namespace = cmp.Or(id.Namespace, wanted.Namespace)
-		return id == wanted
+		return keyIn(namespace, object) == keyIn(namespace, f.of)
 	})
 	if at >= 0 {
 		f.File = origins[at]
@@ -129,10 +125,9 @@ func answersOf(changes []reconciler.Change) []Finding {
 	var answers []Finding
 	unchecked := map[string][]string{}
 	for _, change := range changes {
-		isWanted := change.Digest != ""
 		switch {
-		case !isWanted:
-			continue
+		case change.Digest == "":
+			continue // not wanted
 		case change.Foreign:
 			unchecked[reasonForeign] = append(unchecked[reasonForeign], change.Object.String())
 			continue

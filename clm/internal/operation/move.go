@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/clm/internal/display"
@@ -73,8 +74,7 @@ func (t *Transfer) move(ctx context.Context, options Options, b *runner.Board) e
 	// Nothing is left to be done there.
 	options.Enough = func(reconciler.Result) bool { return true }
 	err = t.From.CarryOut(ctx, from, options)
-	var notReady *releases.NotReadyError
-	if err != nil && !(errors.As(err, &notReady) && len(notReady.Failed) > 0) {
+	if notReady, found := errors.AsType[*releases.NotReadyError](err); err != nil && !(found && len(notReady.Failed) > 0) {
 		stage := fmt.Sprintf("ending the ownership of release %s", t.From.Release)
 		return errors.Join(failure, &releases.StageError{Stage: stage, Advice: releases.Next(err, t.From.Release), Cause: err})
 	}
@@ -167,29 +167,22 @@ func (t *Transfer) Close() {
 	t.To.Close()
 }
 
-// MoveRequest says which objects to move from which release to which other one.
-type MoveRequest struct {
-	From, To apitypes.NamespacedName
-	// Objects as KIND[.GROUP]/[NAMESPACE/]NAME.
-	Objects []string
-}
-
-// PlanMove plans to move objects. If some were moved already, perhaps incompletely, it plans what is left to be done.
-// The caller closes the plan.
-func PlanMove(ctx context.Context, c *runner.Connection, request MoveRequest, compare bool) (*Transfer, error) {
-	if request.From == request.To {
-		return nil, releases.Refused("--from and --to name the same release, %s", request.From)
+// PlanMove plans to move objects, given as KIND[.GROUP]/[NAMESPACE/]NAME, from one release to another. If some were moved
+// already, perhaps incompletely, it plans what is left to be done. The caller closes the plan.
+func PlanMove(ctx context.Context, c *runner.Connection, from, to apitypes.NamespacedName, objects []string, compare bool) (*Transfer, error) {
+	if from == to {
+		return nil, releases.Refused("--from and --to name the same release, %s", from)
 	}
 	t := &Transfer{connection: c}
 	var err error
-	if t.From, err = Current(ctx, c, request.From.Namespace, request.From.Name); err != nil {
+	if t.From, err = Current(ctx, c, from.Namespace, from.Name); err != nil {
 		return nil, err
 	}
-	if t.To, err = Current(ctx, c, request.To.Namespace, request.To.Name); err != nil {
+	if t.To, err = Current(ctx, c, to.Namespace, to.Name); err != nil {
 		return nil, err
 	}
 	t.From.Operation, t.To.Operation = Move, Move
-	leaving, err := t.choose(ctx, request.Objects)
+	leaving, err := t.choose(ctx, objects)
 	if err != nil {
 		return nil, err
 	}
@@ -276,11 +269,10 @@ func (t *Transfer) takeIn(objects []dependent) error {
 	content := t.To.Content
 	content.Manifest = slices.Clone(content.Manifest)
 	for _, object := range objects {
-		manifest := t.From.Content.Manifest[object.rendered].DeepCopy()
+		manifest := withPolicies(t.From.Content.Manifest[object.rendered], t.From.Revision.Policies, t.To.Revision.Policies)
 		if object.Namespace != "" {
 			manifest.SetNamespace(object.Namespace)
 		}
-		manifest.SetAnnotations(withPolicies(manifest.GetAnnotations(), t.From.Revision.Policies, t.To.Revision.Policies))
 		content.Manifest = append(content.Manifest, manifest)
 		if item := object.item; item != nil && item.ReconcilePolicy == reconciler.ReconcilePolicyOnce {
 			// The record that it was applied once must not get lost.
@@ -290,8 +282,9 @@ func (t *Transfer) takeIn(objects []dependent) error {
 	return t.To.Derive(content, fmt.Sprintf("moved from release %s: %s", t.From.Release, objectTexts(objects)))
 }
 
-// withPolicies returns annotations that preserve the policies that an object had in its former release.
-func withPolicies(given map[string]string, from, to reconciler.Policies) map[string]string {
+// withPolicies returns a copy of an object with annotations that preserve the policies that it had in its former release.
+func withPolicies(object *unstructured.Unstructured, from, to reconciler.Policies) *unstructured.Unstructured {
+	further := map[string]string{}
 	for _, policy := range []struct{ suffix, from, to string }{
 		{types.AnnotationKeySuffixUpdatePolicy, string(from.Update), string(to.Update)},
 		{types.AnnotationKeySuffixReconcilePolicy, string(from.Reconcile), string(to.Reconcile)},
@@ -299,16 +292,12 @@ func withPolicies(given map[string]string, from, to reconciler.Policies) map[str
 		{types.AnnotationKeySuffixPrunePolicy, string(from.Prune), string(to.Prune)},
 		{types.AnnotationKeySuffixDriftPolicy, string(from.Drift), string(to.Drift)},
 	} {
-		name := releases.ReconcilerName + "/" + policy.suffix
-		if given[name] != "" || annotations.Kebab(policy.from) == annotations.Kebab(policy.to) || policy.from == "" {
-			continue
+		name, former := releases.ReconcilerName+"/"+policy.suffix, annotations.Kebab(policy.from)
+		if object.GetAnnotations()[name] == "" && former != annotations.Kebab(policy.to) && former != "" {
+			further[name] = former
 		}
-		if given == nil {
-			given = map[string]string{}
-		}
-		given[name] = annotations.Kebab(policy.from)
 	}
-	return given
+	return annotated(object, further)
 }
 
 // confirmMovable returns the owner of an object, or an error if the object cannot be moved.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -67,41 +68,48 @@ const (
 
 // Plan is what an operation will do, based on the record of the release and the cluster as they were found.
 type Plan struct {
+	intent
+
 	// Release as it was found. It has no revision if there is none yet.
 	Release *releases.Release
-	// Revision is the revision to be applied.
-	Revision releases.Revision
-	// New means that the revision is not recorded yet.
-	New bool
 	// Content of the revision.
 	Content releases.Content
-	// Operation is the purpose of the plan.
-	Operation Operation
 	// Changes are what will happen to objects.
 	Changes []reconciler.Change
-	// CreateNamespace creates the namespace of a new release if it does not exist.
-	CreateNamespace bool
 
 	connection *runner.Connection
-	exact      *reconciler.Plan
 	objects    []client.Object
 	takeOver   []types.ObjectKey
 	target     *runner.Target
-	// adoption is the policy that was given for this operation; empty if none was.
-	adoption reconciler.AdoptionPolicy
 	// keeper decides which fields are left to others; nil unless the plan is made from sources.
 	keeper *keeper
-	// approved identifies the held deletions that the user has approved.
-	approved string
-	// again means that the last operation has failed, so that who applies the sources again wants what has failed to
-	// run again. One that was interrupted goes on.
-	again bool
 	// namespaceMissing means that the namespace of a new release does not exist.
 	namespaceMissing bool
 	// spared names the redundant objects that stay because they were adopted.
 	spared []string
 	// confirm reports whether Helm has changed the release since; nil unless it is adopted from Helm.
 	confirm func(ctx context.Context) error
+}
+
+// intent is what a plan says apart from the release and the content of the revision, in the form in which it is saved.
+type intent struct {
+	// Operation is the purpose of the plan.
+	Operation Operation `json:"operation"`
+	// New means that the revision is not recorded yet.
+	New bool `json:"new"`
+	// Revision is the revision to be applied.
+	Revision releases.Revision `json:"revision"`
+	// Exact is the plan of the engine.
+	Exact *reconciler.Plan `json:"plan"`
+	// Adoption is the policy that was given for this operation; empty if none was.
+	Adoption reconciler.AdoptionPolicy `json:"adoption,omitempty"`
+	// Approved identifies the held deletions that the user has approved.
+	Approved string `json:"approved,omitempty"`
+	// CreateNamespace creates the namespace of a new release if it does not exist.
+	CreateNamespace bool `json:"createNamespace,omitempty"`
+	// Again means that the last operation has failed, so that who applies the sources again wants what has failed to
+	// run again. One that was interrupted goes on.
+	Again bool `json:"again,omitempty"`
 }
 
 // Close stops watching the dependents. It may be called more than once.
@@ -174,7 +182,7 @@ func (p *Plan) Rejected() int {
 
 // Unapproved returns a RefusedError that names the objects whose deletion has to be approved; nil if there are none.
 func (p *Plan) Unapproved() error {
-	return runner.Unapproved(p.exact.Held)
+	return runner.Unapproved(p.Exact.Held)
 }
 
 // PlanSources plans to make the release what is requested. With compare, the server is asked what would happen to each
@@ -185,18 +193,19 @@ func PlanSources(ctx context.Context, c *runner.Connection, request Request, com
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{connection: c, Release: release, Operation: Apply, adoption: request.Policies.Adoption, CreateNamespace: request.CreateNamespace, approved: request.Approved}
+	plan := &Plan{connection: c, Release: release, intent: intent{
+		Operation: Apply, Adoption: request.Policies.Adoption, CreateNamespace: request.CreateNamespace, Approved: request.Approved,
+	}}
 	if plan.namespaceMissing, err = isMissing(ctx, c.Client(), release); err != nil {
 		return nil, err
 	}
 	if err := plan.observe(); err != nil {
 		return nil, err
 	}
-	if err := decide(ctx, plan, request, compare); err != nil {
-		plan.Close()
-		return nil, err
+	if err = decide(ctx, plan, request, compare); err == nil {
+		err = confirmNew(ctx, c.Records(), plan)
 	}
-	if err := confirmNew(ctx, c.Records(), plan); err != nil {
+	if err != nil {
 		plan.Close()
 		return nil, err
 	}
@@ -233,7 +242,7 @@ func find(ctx context.Context, c *runner.Connection, namespace, name string) (*r
 // would happen to each object.
 func (p *Plan) Compare(ctx context.Context, compare bool) error {
 	p.objects = objectsOf(p)
-	p.again = (p.Operation == Apply || p.Operation == Rollback) && p.Release.State == releases.StateFailed
+	p.Again = (p.Operation == Apply || p.Operation == Rollback) && p.Release.State == releases.StateFailed
 	if err := p.observe(); err != nil {
 		return err
 	}
@@ -243,7 +252,7 @@ func (p *Plan) Compare(ctx context.Context, compare bool) error {
 		p.Close()
 		return p.ofRecord(err)
 	}
-	p.exact, p.Changes = &found, found.Changes
+	p.Exact, p.Changes = &found, found.Changes
 	return nil
 }
 
@@ -264,25 +273,28 @@ func (p *Plan) ofRecord(err error) error {
 
 // request returns the request for the engine.
 func (p *Plan) request(save reconciler.Store) reconciler.ApplyRequest {
+	policies := Lasting(p.Revision.Policies)
+	policies.Adoption = cmp.Or(p.Adoption, policies.Adoption)
+	owner := ownerOf(p.target, p.Release)
+	owner.Store = save
 	return reconciler.ApplyRequest{
-		Owner: reconciler.Owner{
-			ID:        p.target.Owner(),
-			Namespace: p.Release.Namespace,
-			Home:      []string{p.Release.Namespace},
-			Inventory: p.Release.Inventory,
-			Store:     save,
-		},
+		Owner:    owner,
 		Objects:  p.objects,
 		Version:  p.Revision.Inputs,
 		Digest:   digestOf(p.Revision),
-		Policies: policiesOf(p),
+		Policies: policies,
 		TakeOver: p.takeOver,
 
-		Deletions: reconciler.Deletions{Approved: p.approved},
+		Deletions: reconciler.Deletions{Approved: p.Approved},
 		// What Helm has installed as this release has not existed before it.
 		RecordAdoptions: p.confirm == nil,
-		RerunFailed:     p.again,
+		RerunFailed:     p.Again,
 	}
+}
+
+// ownerOf is a release as the owner of its dependents.
+func ownerOf(target *runner.Target, release *releases.Release) reconciler.Owner {
+	return reconciler.Owner{ID: target.Owner(), Namespace: release.Namespace, Home: []string{release.Namespace}, Inventory: release.Inventory}
 }
 
 // lacksNamespace reports whether a request has failed because the namespace does not exist.
@@ -335,15 +347,16 @@ func createNamespace(ctx context.Context, p *Plan) error {
 // Shown returns the changes of objects, and before them the missing namespaces that would be created although the
 // revision does not declare them.
 func (p *Plan) Shown() []reconciler.Change {
-	missing := slices.Clone(p.exact.Namespaces)
+	missing := slices.Clone(p.Exact.Namespaces)
 	if p.namespaceMissing && !slices.Contains(missing, p.Release.Namespace) {
 		missing = append(missing, p.Release.Namespace)
 		slices.Sort(missing)
 	}
 	var changes []reconciler.Change
 	for _, name := range missing {
-		if change := creationOf(p, name); !declares(p.Changes, change.Object) {
-			changes = append(changes, change)
+		created := creationOf(p, name)
+		if !slices.ContainsFunc(p.Changes, func(change reconciler.Change) bool { return types.IDOf(change.Object) == types.IDOf(created.Object) }) {
+			changes = append(changes, created)
 		}
 	}
 	return append(changes, p.Changes...)
@@ -362,11 +375,6 @@ func creationOf(p *Plan, name string) reconciler.Change {
 	return change
 }
 
-// declares reports whether an object is among changes.
-func declares(changes []reconciler.Change, object types.ObjectKey) bool {
-	return slices.ContainsFunc(changes, func(change reconciler.Change) bool { return types.IDOf(change.Object) == types.IDOf(object) })
-}
-
 // dependent is an object that a release renders, or has recorded.
 type dependent struct {
 	display.Object
@@ -378,9 +386,9 @@ type dependent struct {
 
 // dependentsOf returns the objects that are, or are to be, dependents of the release as it is; sorted.
 func dependentsOf(mapper meta.RESTMapper, plan *Plan) ([]dependent, error) {
-	found := map[display.Key]*dependent{}
+	found := map[display.Key]dependent{}
 	for _, item := range plan.Release.Inventory {
-		found[display.KeyOf(item)] = &dependent{Object: display.ObjectOf(item), rendered: -1, item: item}
+		found[display.KeyOf(item)] = dependent{Object: display.ObjectOf(item), rendered: -1, item: item}
 	}
 	for i, object := range plan.Content.Manifest {
 		if !plan.Applies(object) {
@@ -392,18 +400,9 @@ func dependentsOf(mapper meta.RESTMapper, plan *Plan) ([]dependent, error) {
 		}
 		placed := display.ObjectOf(object)
 		placed.Namespace = namespace
-		if known := found[placed.Key()]; known != nil {
-			known.rendered, known.Object = i, placed
-			continue
-		}
-		found[placed.Key()] = &dependent{Object: placed, rendered: i}
+		found[placed.Key()] = dependent{Object: placed, rendered: i, item: found[placed.Key()].item}
 	}
-	list := make([]dependent, 0, len(found))
-	for _, p := range found {
-		list = append(list, *p)
-	}
-	slices.SortFunc(list, func(a, b dependent) int { return cmp.Compare(a.String(), b.String()) })
-	return list, nil
+	return slices.SortedFunc(maps.Values(found), func(a, b dependent) int { return cmp.Compare(a.String(), b.String()) }), nil
 }
 
 // find returns where an object is in a list; negative if it is not.
@@ -413,21 +412,15 @@ func findHeld(list []dependent, object types.ObjectKey) int {
 
 // leaveOut makes the revision of a plan one that does not have the objects. If it has none of them, it stays as it is.
 func leaveOut(plan *Plan, list []dependent, description string) error {
-	out := map[int]bool{}
-	for _, object := range list {
-		if object.rendered >= 0 {
-			out[object.rendered] = true
-		}
-	}
-	if len(out) == 0 {
-		return nil
-	}
 	content := plan.Content
 	content.Manifest = nil
 	for i, object := range plan.Content.Manifest {
-		if !out[i] {
+		if !slices.ContainsFunc(list, func(left dependent) bool { return left.rendered == i }) {
 			content.Manifest = append(content.Manifest, object)
 		}
+	}
+	if len(content.Manifest) == len(plan.Content.Manifest) {
+		return nil
 	}
 	return plan.Derive(content, description)
 }

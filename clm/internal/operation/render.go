@@ -64,8 +64,7 @@ func (p *Plan) render(ctx context.Context, request Request) error {
 // random in many charts, make no difference. The plan then has the recorded hooks, so that they are not applied under
 // other names.
 func isRecorded(ctx context.Context, p *Plan, current *releases.Revision) (bool, error) {
-	isHook := func(object *unstructured.Unstructured) bool { return isHelmHook(object) }
-	if p.Revision.Inputs == current.Inputs || !slices.ContainsFunc(p.Content.Manifest, isHook) {
+	if p.Revision.Inputs == current.Inputs || !slices.ContainsFunc(p.Content.Manifest, isHelmHook) {
 		return p.Revision.Inputs == current.Inputs, nil
 	}
 	if _, err := p.keeper.read(ctx); err != nil || p.keeper.damage != nil {
@@ -123,10 +122,7 @@ func (p *Plan) generate(ctx context.Context, request Request, revision *releases
 	if content.Manifest, err = p.keeper.complete(ctx, generated.Objects); err != nil {
 		return err
 	}
-	if err = checkReserved(p.Release, content.Manifest); err != nil {
-		return err
-	}
-	if err = checkHooks(content.Manifest, p.connection.Client().Scheme()); err != nil {
+	if err = checkManifest(p.Release, content.Manifest, p.connection.Client().Scheme()); err != nil {
 		return err
 	}
 	if revision.Inputs, err = inputs(content, *revision); err != nil {
@@ -144,27 +140,16 @@ func digestOf(revision releases.Revision) string {
 	return strconv.FormatInt(cmp.Or(revision.Basis, revision.Number), 10)
 }
 
-// checkReserved refuses objects that are records or locks of releases: a release whose record is deleted, or replaced
-// by an older one, forgets its dependents.
-func checkReserved(release *releases.Release, manifest []*unstructured.Unstructured) error {
+const applyHookKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixApplyHook
+
+// checkManifest refuses hooks that could not be applied later, and objects that are records or locks of releases: a
+// release whose record is deleted, or replaced by an older one, forgets its dependents.
+func checkManifest(release *releases.Release, manifest []*unstructured.Unstructured, scheme *runtime.Scheme) error {
 	var problems []string
 	for _, object := range manifest {
 		if reason := releases.Reserved(release.Namespace, release.Name, object); reason != "" {
 			problems = append(problems, fmt.Sprintf("%s: %s; leave it out of the sources", display.Text(object), reason))
 		}
-	}
-	if len(problems) == 0 {
-		return nil
-	}
-	return inventory.NewRefusedError(problems...)
-}
-
-const applyHookKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixApplyHook
-
-// checkHooks refuses hooks that could not be applied later.
-func checkHooks(recorded []*unstructured.Unstructured, scheme *runtime.Scheme) error {
-	var problems []string
-	for _, object := range recorded {
 		if text, exists := object.GetAnnotations()[ReleaseHookKey]; exists {
 			if _, err := annotations.ReleaseHook(text); err != nil {
 				problems = append(problems, fmt.Sprintf("%s: annotation %s: %s", display.Text(object), ReleaseHookKey, err))
@@ -177,7 +162,7 @@ func checkHooks(recorded []*unstructured.Unstructured, scheme *runtime.Scheme) e
 	if len(problems) > 0 {
 		return inventory.NewRefusedError(problems...)
 	}
-	_, _, err := deletionhooks.Split(ManifestObjects(recorded), releases.ReconcilerName, scheme)
+	_, _, err := deletionhooks.Split(ManifestObjects(manifest), releases.ReconcilerName, scheme)
 	return err
 }
 
@@ -240,28 +225,10 @@ const (
 	deletionHookKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixDeletionHook
 )
 
-// RegularObjects returns the objects that are applied with the release: all but the hooks with a time of their own.
-func RegularObjects(manifest []*unstructured.Unstructured) []client.Object {
-	objects := make([]client.Object, 0, len(manifest))
-	for _, object := range manifest {
-		if IsRegular(object) {
-			objects = append(objects, object)
-		}
-	}
-	return objects
-}
-
 // IsRegular reports whether an object is applied with the release, and is not a hook with a time of its own.
 func IsRegular(object *unstructured.Unstructured) bool {
 	values := object.GetAnnotations()
 	return values[ReleaseHookKey] == "" && values[deletionHookKey] == ""
-}
-
-// isHook reports whether an object is a hook for an event, such as types.ReleaseHookTest.
-func isHook(object *unstructured.Unstructured, value string) bool {
-	text, exists := object.GetAnnotations()[ReleaseHookKey]
-	when, err := annotations.ReleaseHook(text)
-	return exists && err == nil && when == value
 }
 
 // ManifestHooks returns copies of the hooks for an event, such as types.ReleaseHookTest. The copies lack the annotation
@@ -269,7 +236,8 @@ func isHook(object *unstructured.Unstructured, value string) bool {
 func ManifestHooks(manifest []*unstructured.Unstructured, value string) []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
 	for _, object := range manifest {
-		if isHook(object, value) {
+		text, exists := object.GetAnnotations()[ReleaseHookKey]
+		if when, err := annotations.ReleaseHook(text); exists && err == nil && when == value {
 			hook := object.DeepCopy()
 			unstructured.RemoveNestedField(hook.Object, "metadata", "annotations", ReleaseHookKey)
 			objects = append(objects, hook)

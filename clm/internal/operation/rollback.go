@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -68,7 +69,9 @@ func PlanRollback(ctx context.Context, c *runner.Connection, request RollbackReq
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{connection: c, Release: release, Operation: Rollback, New: !resumes(release, request.Number), Revision: to, adoption: request.Adoption, approved: request.Approved}
+	plan := &Plan{connection: c, Release: release, intent: intent{
+		Operation: Rollback, New: !resumes(release, request.Number), Revision: to, Adoption: request.Adoption, Approved: request.Approved,
+	}}
 	if plan.Content, err = c.Records().Content(ctx, release, to.Number); err != nil {
 		return nil, err
 	}
@@ -117,11 +120,7 @@ func rollbackTarget(release *releases.Release, number int64) (releases.Revision,
 		return *current, nil
 	}
 	for _, revision := range slices.Backward(release.Revisions) {
-		wanted := revision.Number == number
-		if number == 0 {
-			wanted = revision.State == releases.RevisionSuperseded
-		}
-		if wanted {
+		if revision.Number == number || number == 0 && revision.State == releases.RevisionSuperseded {
 			return revision, nil
 		}
 	}
@@ -132,40 +131,41 @@ func rollbackTarget(release *releases.Release, number int64) (releases.Revision,
 	return releases.Revision{}, releases.Refused("release %s has no revision %d; to list its revisions: clm history %s -n %s", release, number, release.Name, release.Namespace)
 }
 
-// objectsOf returns the objects that are applied with the revision of a plan.
+// objectsOf returns the objects that are applied with the revision of a plan. At a rollback, Helm runs neither the hooks
+// of installations nor those of upgrades: those that exist stay as they are, and others are not created. Those that have
+// failed are deleted: the release would never be ready with them.
 func objectsOf(plan *Plan) []client.Object {
-	if plan.Revision.Rollback {
-		return rollbackObjects(plan)
+	var wanted []*unstructured.Unstructured
+	for _, object := range plan.Content.Manifest {
+		if !plan.Applies(object) {
+			continue
+		}
+		if plan.Revision.Rollback && isHelmHook(object) {
+			object = annotated(object, map[string]string{reconcilePolicyKey: types.ReconcilePolicyOnce})
+		}
+		wanted = append(wanted, object)
 	}
-	return RegularObjects(plan.Content.Manifest)
+	if plan.Revision.Rollback {
+		for _, when := range []string{types.ReleaseHookPreRollback, types.ReleaseHookPostRollback} {
+			wanted = append(wanted, ManifestHooks(plan.Content.Manifest, when)...)
+		}
+	}
+	return ManifestObjects(wanted)
 }
 
-// rollbackObjects returns the objects that are applied at a rollback. Helm then runs neither the hooks of installations
-// nor those of upgrades: those that exist stay as they are, and others are not created. Those that have failed are
-// deleted: the release would never be ready with them.
-func rollbackObjects(plan *Plan) []client.Object {
-	var wanted []client.Object
-	for _, object := range RegularObjects(plan.Content.Manifest) {
-		if !isHelmHook(object) {
-			wanted = append(wanted, object)
-			continue
-		}
-		if !leftBehind(plan.Release.Inventory, plan.Release.Namespace, object) {
-			continue
-		}
-		hook, ok := object.DeepCopyObject().(client.Object)
-		if !ok {
-			continue
-		}
-		annotations := hook.GetAnnotations()
-		annotations[reconcilePolicyKey] = types.ReconcilePolicyOnce
-		hook.SetAnnotations(annotations)
-		wanted = append(wanted, hook)
+// annotated returns a copy of an object with further annotations, if there are any.
+func annotated(object *unstructured.Unstructured, further map[string]string) *unstructured.Unstructured {
+	object = object.DeepCopy()
+	if len(further) == 0 {
+		return object
 	}
-	for _, when := range []string{types.ReleaseHookPreRollback, types.ReleaseHookPostRollback} {
-		wanted = append(wanted, ManifestObjects(ManifestHooks(plan.Content.Manifest, when))...)
+	values := object.GetAnnotations()
+	if values == nil {
+		values = map[string]string{}
 	}
-	return wanted
+	maps.Copy(values, further)
+	object.SetAnnotations(values)
+	return object
 }
 
 // Applies reports whether an object of the manifest is applied with the revision of a plan, perhaps with other
@@ -181,8 +181,8 @@ const (
 
 // isHelmHook reports whether Helm applies an object only as a hook. Definitions in the crds folder of a chart are
 // applied in any case, whatever their annotations say.
-func isHelmHook(object client.Object) bool {
-	return object.GetAnnotations()[helmHookKey] != "" && object.GetObjectKind().GroupVersionKind().Kind != "CustomResourceDefinition"
+func isHelmHook(object *unstructured.Unstructured) bool {
+	return object.GetAnnotations()[helmHookKey] != "" && object.GetKind() != "CustomResourceDefinition"
 }
 
 // isDone reports whether a dependent is ready or has completed.
@@ -232,7 +232,7 @@ func Current(ctx context.Context, c *runner.Connection, namespace, name string) 
 	if err != nil {
 		return nil, err
 	}
-	return &Plan{connection: c, Release: release, Revision: *current, Content: content}, nil
+	return &Plan{connection: c, Release: release, Content: content, intent: intent{Revision: *current}}, nil
 }
 
 // Derive makes the revision of a plan a new one, whose manifest differs from the current one by objects that are moved

@@ -19,31 +19,21 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // savedPlan is a plan in a file. It has all that is needed to carry it out.
 type savedPlan struct {
-	Version   int               `json:"version"`
-	Cluster   apitypes.UID      `json:"cluster,omitempty"` // see cluster.UIDOf
-	Record    apitypes.UID      `json:"record,omitempty"`  // that of the release, if it had one
-	Namespace string            `json:"namespace"`
-	Name      string            `json:"name"`
-	Operation Operation         `json:"operation"`
-	Base      int64             `json:"base"` // the current revision when the plan was made; 0 if there was none
-	New       bool              `json:"new"`
-	Revision  releases.Revision `json:"revision"`
-	Values    map[string]any    `json:"values"`
-	Manifest  []map[string]any  `json:"manifest"`
-	Notes     string            `json:"notes,omitempty"`
-	Plan      *reconciler.Plan  `json:"plan"`
+	intent
 
-	Adoption reconciler.AdoptionPolicy `json:"adoption,omitempty"` // that was given for this operation
-	Approved string                    `json:"approved,omitempty"` // identifies deletions that were approved
-	// CreateNamespace creates the namespace of a new release.
-	CreateNamespace bool `json:"createNamespace,omitempty"`
-
-	Again bool `json:"again,omitempty"` // what has failed runs again
+	Version   int                          `json:"version"`
+	Cluster   apitypes.UID                 `json:"cluster,omitempty"` // see cluster.UIDOf
+	Record    apitypes.UID                 `json:"record,omitempty"`  // that of the release, if it had one
+	Namespace string                       `json:"namespace"`
+	Name      string                       `json:"name"`
+	Base      int64                        `json:"base"` // the current revision when the plan was made; 0 if there was none
+	Values    map[string]any               `json:"values"`
+	Manifest  []*unstructured.Unstructured `json:"manifest"`
+	Notes     string                       `json:"notes,omitempty"`
 }
 
 // savedVersion is the version of the file format.
@@ -56,12 +46,8 @@ func (p *Plan) Save(ctx context.Context, path string) error {
 		return err
 	}
 	saved := savedPlan{
-		Version: savedVersion, Cluster: uid, Record: p.Release.UID(), Namespace: p.Release.Namespace, Name: p.Release.Name, Operation: p.Operation,
-		Base: baseOf(p.Release), New: p.New, Revision: p.Revision, Values: p.Content.Values, Notes: p.Content.Notes, Plan: p.exact, Adoption: p.adoption,
-		Approved: p.approved, Again: p.again, CreateNamespace: p.CreateNamespace,
-	}
-	for _, object := range p.Content.Manifest {
-		saved.Manifest = append(saved.Manifest, object.Object)
+		intent: p.intent, Version: savedVersion, Cluster: uid, Record: p.Release.UID(), Namespace: p.Release.Namespace, Name: p.Release.Name,
+		Base: baseOf(p.Release), Values: p.Content.Values, Manifest: p.Content.Manifest, Notes: p.Content.Notes,
 	}
 	raw, err := json.Marshal(saved)
 	if err != nil {
@@ -101,7 +87,7 @@ func readPlan(path string) (savedPlan, error) {
 	if err != nil {
 		return saved, fmt.Errorf("reading the plan: %w", err)
 	}
-	if err := utiljson.Unmarshal(raw, &saved); err != nil || saved.Plan == nil {
+	if err := utiljson.Unmarshal(raw, &saved); err != nil || saved.Exact == nil {
 		return saved, fmt.Errorf("reading the plan: %s is not a saved plan", path)
 	}
 	if saved.Version != savedVersion {
@@ -134,21 +120,14 @@ func Load(ctx context.Context, c *runner.Connection, path, namespace, name, appr
 	if err := saved.confirm(release, path); err != nil {
 		return nil, err
 	}
-	p := &Plan{
-		connection: c, Release: release, Operation: saved.Operation, New: saved.New, Revision: saved.Revision,
-		Content: releases.Content{Values: saved.Values, Notes: saved.Notes},
-		Changes: saved.Plan.Changes, exact: saved.Plan, adoption: saved.Adoption, approved: saved.Approved, again: saved.Again,
-		CreateNamespace: saved.CreateNamespace,
-	}
+	content := releases.Content{Values: saved.Values, Manifest: saved.Manifest, Notes: saved.Notes}
+	p := &Plan{intent: saved.intent, connection: c, Release: release, Content: content, Changes: saved.Exact.Changes}
 	if p.namespaceMissing, err = isMissing(ctx, c.Client(), release); err != nil {
 		return nil, err
 	}
-	for _, object := range saved.Manifest {
-		p.Content.Manifest = append(p.Content.Manifest, &unstructured.Unstructured{Object: object})
-	}
 	p.objects = objectsOf(p)
-	if held := p.exact.Held; held != nil && held.Digest == approved {
-		p.approved = approved
+	if held := p.Exact.Held; held != nil && held.Digest == approved {
+		p.Approved = approved
 		return p, p.Compare(ctx, true)
 	}
 	return p, p.observe()

@@ -67,6 +67,7 @@ type TestResult struct {
 	// when reading it.
 	Log string
 
+	hook *unstructured.Unstructured
 	item *reconciler.InventoryItem
 }
 
@@ -78,9 +79,11 @@ type TestRun struct {
 	connection *runner.Connection
 	request    TestRequest
 	tests      []*unstructured.Unstructured
-	// target and store are set when the run starts.
-	target *runner.Target
-	store  *testStore
+	// target and operation are set when the run starts.
+	target    *runner.Target
+	operation *runner.Operation
+	// kept are items that stay in the inventory, in addition to those of Save.
+	kept []*reconciler.InventoryItem
 }
 
 // PlanTests determines the tests of a release: the objects of its current revision that are applied for a test run
@@ -98,13 +101,14 @@ func PlanTests(ctx context.Context, c *runner.Connection, request TestRequest) (
 	return run, err
 }
 
-// Empty reports whether there are no tests to run.
-func (r *TestRun) Empty() bool { return len(r.tests) == 0 }
-
 // Execute runs the tests wave by wave. A wave begins when the one before has passed. Execute first removes the objects
 // of the last run, and leaves those of this run, except those whose policies say otherwise. The error is a
 // NotReadyError if not all tests have passed; the results are valid in that case, too. Other errors are those of Apply.
+// Without tests, it does nothing.
 func (r *TestRun) Execute(ctx context.Context) ([]TestResult, error) {
+	if len(r.tests) == 0 {
+		return nil, nil
+	}
 	b := runner.NewBoard(r.connection, "test", r.Release.String(), 0)
 	results, err := r.underLock(ctx, b)
 	err = runner.Interrupted(ctx, err)
@@ -173,19 +177,25 @@ func (r *TestRun) underLock(ctx context.Context, b *runner.Board) ([]TestResult,
 	}
 	ctx, stop := o.WatchLock(ctx)
 	defer stop()
-	r.store = &testStore{connection: r.connection, operation: o, release: r.Release}
-	if r.target, err = runner.NewTarget(r.connection, releases.TestOwnerID(r.Release.Namespace, r.Release.Name), r.Release.TestInventory); err != nil {
+	r.operation = o
+	if err := r.begin(); err != nil {
 		return nil, err
 	}
 	defer r.target.Close()
 	return r.run(ctx)
 }
 
+// begin starts to watch the objects of runs.
+func (r *TestRun) begin() (err error) {
+	r.target, err = runner.NewTarget(r.connection, releases.TestOwnerID(r.Release.Namespace, r.Release.Name), r.Release.TestInventory)
+	return err
+}
+
 // run runs the tests, determines the results, and removes objects as the policies say.
 func (r *TestRun) run(ctx context.Context) ([]TestResult, error) {
 	limited, stop := runner.Limited(ctx, r.request.Timeout)
 	defer stop()
-	if err := removeTests(limited, r.store, r.target, r.request.Timeout, nil); err != nil {
+	if err := r.remove(limited, nil); err != nil {
 		return nil, fmt.Errorf("deleting the objects of the last run: %w", err)
 	}
 	result, failure := r.apply(limited)
@@ -197,15 +207,15 @@ func (r *TestRun) run(ctx context.Context) ([]TestResult, error) {
 		return results, failure
 	}
 	stays := func(item *reconciler.InventoryItem) bool {
-		return !slices.ContainsFunc(results, func(result TestResult) bool { return result.item == item && r.isRemoved(result) })
+		return !slices.ContainsFunc(results, func(result TestResult) bool { return result.item == item && result.isRemoved() })
 	}
-	return results, errors.Join(failure, removeTests(limited, r.store, r.target, r.request.Timeout, stays))
+	return results, errors.Join(failure, r.remove(limited, stays))
 }
 
 // apply applies the tests until all have passed, or no further one can pass.
 func (r *TestRun) apply(ctx context.Context) (reconciler.Result, error) {
 	request := reconciler.ApplyRequest{
-		Owner:    r.store.owner(ctx, r.target),
+		Owner:    r.owner(ctx),
 		Objects:  ManifestObjects(testObjects(r.tests)),
 		Policies: r.Release.Current().Policies,
 	}
@@ -213,17 +223,17 @@ func (r *TestRun) apply(ctx context.Context) (reconciler.Result, error) {
 	request.Policies.Adoption = reconciler.AdoptionPolicyNever
 	const phase = "running tests"
 	c := &runner.Convergence{
-		Target: r.target, Board: r.store.operation.Board(), Timeout: r.request.Timeout, Start: phase, Phase: func(reconciler.Result) string { return phase },
+		Target: r.target, Board: r.operation.Board(), Timeout: r.request.Timeout, Start: phase, Phase: func(reconciler.Result) string { return phase },
 		Call: func(ctx context.Context) (reconciler.Result, error) {
 			request.Inventory = r.Release.TestInventory
 			result, err := r.target.Engine().Apply(ctx, request)
 			r.Release.TestInventory = result.Inventory
-			r.store.operation.Board().Expect(result.Inventory)
+			r.operation.Board().Expect(result.Inventory)
 			return result, err
 		},
 	}
 	result, err := c.Run(ctx)
-	return result, errors.Join(err, r.store.operation.Record(ctx, func(release *releases.Release) { release.TestInventory = result.Inventory }))
+	return result, errors.Join(err, r.operation.Record(ctx, func(release *releases.Release) { release.TestInventory = result.Inventory }))
 }
 
 const (
@@ -236,37 +246,28 @@ const (
 func testObjects(tests []*unstructured.Unstructured) []*unstructured.Unstructured {
 	objects := make([]*unstructured.Unstructured, len(tests))
 	for i, test := range tests {
-		object := test.DeepCopy()
-		values := object.GetAnnotations()
-		if values == nil {
-			values = map[string]string{}
+		further := map[string]string{}
+		if _, given := test.GetAnnotations()[statusHintKey]; !given && test.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Pod"}) {
+			further[statusHintKey] = types.StatusHintRunToCompletion
 		}
-		delete(values, purgeOrderKey)
-		delete(values, purgeOnFailureKey)
-		if _, given := values[statusHintKey]; !given && object.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Pod"}) {
-			values[statusHintKey] = types.StatusHintRunToCompletion
-		}
-		object.SetAnnotations(values)
-		objects[i] = object
+		objects[i] = annotated(test, further)
+		unstructured.RemoveNestedField(objects[i].Object, "metadata", "annotations", purgeOrderKey)
+		unstructured.RemoveNestedField(objects[i].Object, "metadata", "annotations", purgeOnFailureKey)
 	}
 	return objects
 }
 
 // isRemoved reports whether the object of a test is deleted at the end of the run.
-func (r *TestRun) isRemoved(result TestResult) bool {
-	at := slices.IndexFunc(r.tests, func(test *unstructured.Unstructured) bool { return r.isItemOf(test, result.item) })
-	if at < 0 {
-		return false
-	}
-	values := r.tests[at].GetAnnotations()
+func (r TestResult) isRemoved() bool {
+	values := r.hook.GetAnnotations()
 	_, afterSuccess := values[purgeOrderKey]
 	afterFailure, _ := annotations.Flag(values[purgeOnFailureKey])
-	return afterSuccess && result.State == Passed || afterFailure && result.State == Failed
+	return afterSuccess && r.State == Passed || afterFailure && r.State == Failed
 }
 
 // isItemOf reports whether the item is that of the test.
 func (r *TestRun) isItemOf(test *unstructured.Unstructured, item *reconciler.InventoryItem) bool {
-	return item != nil && test.GroupVersionKind().GroupKind() == item.GroupVersionKind().GroupKind() && test.GetName() == item.Name &&
+	return test.GroupVersionKind().GroupKind() == item.GroupVersionKind().GroupKind() && test.GetName() == item.Name &&
 		(test.GetNamespace() == item.Namespace || test.GetNamespace() == "" && item.Namespace == r.Release.Namespace)
 }
 
@@ -275,7 +276,7 @@ func (r *TestRun) judge(result reconciler.Result) []TestResult {
 	failed, waits := releases.Messages(result.Failures), releases.Messages(result.Waits)
 	results := make([]TestResult, 0, len(r.tests))
 	for _, test := range r.tests {
-		judged := TestResult{Test: display.ObjectOf(test), State: NotRun}
+		judged := TestResult{Test: display.ObjectOf(test), State: NotRun, hook: test}
 		if at := slices.IndexFunc(result.Inventory, func(item *reconciler.InventoryItem) bool { return r.isItemOf(test, item) }); at >= 0 {
 			item := result.Inventory[at]
 			judged.item, judged.Test = item, display.ObjectOf(item)
@@ -349,4 +350,52 @@ func reasons(nodes []*display.Node) []display.Reason {
 		}
 	}
 	return found
+}
+
+// remove removes the objects of runs, apart from those that stay; nil removes all.
+func (r *TestRun) remove(ctx context.Context, stays func(item *reconciler.InventoryItem) bool) error {
+	var gone []*reconciler.InventoryItem
+	for _, item := range r.Release.TestInventory {
+		if stays != nil && stays(item) {
+			r.kept = append(r.kept, item)
+		} else {
+			gone = append(gone, item)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	r.operation.Board().Expect(gone)
+	const phase = "deleting test objects"
+	c := &runner.Convergence{
+		Target: r.target, Board: r.operation.Board(), Timeout: r.request.Timeout, Start: phase, Phase: func(reconciler.Result) string { return phase },
+		Call: func(ctx context.Context) (reconciler.Result, error) {
+			owner := r.owner(ctx)
+			owner.Inventory = gone
+			result, err := r.target.Engine().Delete(ctx, reconciler.DeleteRequest{Owner: owner, Unasked: true})
+			gone = result.Inventory
+			r.Release.TestInventory = slices.Concat(r.kept, gone)
+			return result, err
+		},
+	}
+	if _, err := c.Run(ctx); err != nil {
+		return err
+	}
+	return r.operation.Record(ctx, func(release *releases.Release) { release.TestInventory = r.kept })
+}
+
+// owner is the release as the owner of its tests.
+func (r *TestRun) owner(ctx context.Context) reconciler.Owner {
+	owner := ownerOf(r.target, r.Release)
+	owner.Inventory, owner.Store, owner.Fence = r.Release.TestInventory, r, r.operation.Fence(ctx)
+	return owner
+}
+
+// Save records the inventory of tests, and the kept items. It makes the run the store of the engine.
+func (r *TestRun) Save(ctx context.Context, inventory []*reconciler.InventoryItem) error {
+	if err := r.operation.CheckLock(ctx); err != nil {
+		return err
+	}
+	r.Release.TestInventory = slices.Concat(r.kept, inventory)
+	return r.connection.Records().Save(ctx, r.Release)
 }
