@@ -35,18 +35,6 @@ const (
 	attempts = 5
 )
 
-// claimOutcome says what became of an object that should become a dependent.
-type claimOutcome string
-
-const (
-	// objectClaimed means that the object is a dependent of the owner.
-	objectClaimed claimOutcome = "claimed"
-	// objectVanished means that the object does not exist any more, or that there is another one with its name.
-	objectVanished claimOutcome = "vanished"
-	// objectForeign means that the object is a dependent of another owner.
-	objectForeign claimOutcome = "foreign"
-)
-
 // isForeign reports whether an object is a dependent of another owner than the one with the ID.
 func isForeign(object client.Object, owner string) bool {
 	mark := object.GetLabels()[ownerLabel]
@@ -62,10 +50,10 @@ func (c *syncContext) claim(ctx context.Context, w *work) ([]ResourceSyncResult,
 		return nil, err
 	}
 	ids := sortedIDs(w.pruned)
-	claims := make([]claimOutcome, len(ids))
+	reasons := make([]string, len(ids))
 	err = concurrent.Each(concurrency, ids, func(i int, id types.ObjectID) (err error) {
 		if live := w.obsolete[id]; live != nil && !c.terminating() {
-			claims[i], err = c.mark(ctx, live)
+			reasons[i], err = c.mark(ctx, live)
 		}
 		return err
 	})
@@ -76,17 +64,14 @@ func (c *syncContext) claim(ctx context.Context, w *work) ([]ResourceSyncResult,
 		return nil, errTerminated
 	}
 	for i, id := range ids {
+		if reasons[i] == "" {
+			continue
+		}
 		item := w.pruned[id]
 		result := resultOf(item)
-		switch claims[i] {
-		case objectForeign:
-			result.Status, result.HookPhase, result.Message = ResultCodePruneSkipped, OperationSucceeded, foreignText
-		case objectVanished:
-			result.Status, result.HookPhase, result.Message = ResultCodePruned, OperationSucceeded, goneText
-		case objectClaimed:
-			continue
-		default: // it is recorded, and not looked at
-			continue
+		result.Status, result.HookPhase, result.Message = ResultCodePruneSkipped, OperationSucceeded, reasons[i]
+		if reasons[i] == goneText {
+			result.Status = ResultCodePruned
 		}
 		settled = append(settled, result)
 		delete(w.pruned, id)
@@ -96,35 +81,38 @@ func (c *syncContext) claim(ctx context.Context, w *work) ([]ResourceSyncResult,
 	return settled, nil
 }
 
-// mark makes a live object a dependent, so that the engine deletes it. The caller vouches that the object belongs to
-// the owner.
-func (c *syncContext) mark(ctx context.Context, live *unstructured.Unstructured) (claimOutcome, error) {
-	owner := manifest.OwnerLabel(c.owner)
-	claim, err := c.patchMetadata(ctx, live, func(object *metav1.PartialObjectMetadata) (claimOutcome, map[string]any) {
-		switch object.GetLabels()[ownerLabel] {
-		case owner:
-			return objectClaimed, nil
-		case "":
-			return objectClaimed, map[string]any{"labels": map[string]any{ownerLabel: owner}, "annotations": map[string]any{ownerAnnotation: c.owner}}
-		default:
-			return objectForeign, nil
+// mark makes a live object a dependent, so that the engine deletes it, or returns why that is not to be done. The caller
+// vouches that the object belongs to the owner.
+func (c *syncContext) mark(ctx context.Context, live *unstructured.Unstructured) (reason string, err error) {
+	exists, err := c.patchMetadata(ctx, live, func(object *metav1.PartialObjectMetadata) map[string]any {
+		reason = ""
+		switch {
+		case isForeign(object, c.owner):
+			reason = foreignText
+		case object.GetLabels()[ownerLabel] == "":
+			return map[string]any{"labels": map[string]any{ownerLabel: manifest.OwnerLabel(c.owner)}, "annotations": map[string]any{ownerAnnotation: c.owner}}
 		}
+		return nil
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", fmt.Errorf("marking %s for pruning: %w", types.IDOf(live), err)
+	case !exists:
+		return goneText, nil
+	default:
+		return reason, nil
 	}
-	return claim, nil
 }
 
 // letGo removes the finalizer that keeps an object until its outcome is recorded, and that of Argo CD, if the object
 // has one of them and belongs to no other owner. Otherwise there is no request.
 func (c *syncContext) letGo(ctx context.Context, live *unstructured.Unstructured) error {
 	set := annotations.Finalizers{Outcome: annotations.OutcomeFinalizer(Name), Former: []string{gitops.HookFinalizer}}
-	_, err := c.patchMetadata(ctx, live, func(object *metav1.PartialObjectMetadata) (claimOutcome, map[string]any) {
+	_, err := c.patchMetadata(ctx, live, func(object *metav1.PartialObjectMetadata) map[string]any {
 		if isForeign(object, c.owner) || !set.On(object.GetFinalizers()) {
-			return objectClaimed, nil
+			return nil
 		}
-		return objectClaimed, map[string]any{"finalizers": set.Without(object.GetFinalizers())}
+		return map[string]any{"finalizers": set.Without(object.GetFinalizers())}
 	})
 	if err != nil {
 		return fmt.Errorf("removing the finalizer of %s: %w", types.IDOf(live), err)
@@ -133,42 +121,39 @@ func (c *syncContext) letGo(ctx context.Context, live *unstructured.Unstructured
 }
 
 // patchMetadata changes the metadata of an object as the function says, which is called again when others have changed the
-// object.
+// object. It reports false if the object does not exist any more, or if there is another one with its name.
 func (c *syncContext) patchMetadata(
-	ctx context.Context, live *unstructured.Unstructured, change func(object *metav1.PartialObjectMetadata) (claimOutcome, map[string]any),
-) (claimOutcome, error) {
+	ctx context.Context, live *unstructured.Unstructured, change func(object *metav1.PartialObjectMetadata) map[string]any,
+) (exists bool, err error) {
 	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: live.GetNamespace(), Name: live.GetName(), UID: live.GetUID(), ResourceVersion: live.GetResourceVersion(), Labels: live.GetLabels(),
 		Finalizers: live.GetFinalizers(),
 	}}
 	object.SetGroupVersionKind(live.GroupVersionKind())
-	var err error
 	for range attempts {
 		if object.GetUID() != live.GetUID() {
-			return objectVanished, nil
+			return false, nil
 		}
-		claim, metadata := change(object)
+		metadata := change(object)
 		if metadata == nil {
-			return claim, nil
+			return true, nil
 		}
 		patch, failure := apiserver.MergePatch(object.GetUID(), object.GetResourceVersion(), map[string]any{"metadata": metadata})
 		if failure != nil {
-			return "", failure
+			return false, failure
 		}
 		if err = c.client.Patch(ctx, object, patch, client.FieldOwner(cmp.Or(c.manager, Name))); err == nil {
-			return claim, nil
+			return true, nil
 		}
 		if !apiserver.IsOutdated(err) && !apierrors.IsInvalid(err) {
 			break
 		}
-		if err = c.client.Get(ctx, client.ObjectKeyFromObject(live), object); err != nil {
+		if failure := c.client.Get(ctx, client.ObjectKeyFromObject(live), object); failure != nil {
+			err = failure
 			break
 		}
 	}
-	if apierrors.IsNotFound(err) {
-		return objectVanished, nil
-	}
-	return "", err
+	return false, client.IgnoreNotFound(err)
 }
 
 // lastOrder is the delete order of objects of wave 0 that are deleted when everything is applied.

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/gitops"
-	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -55,9 +54,6 @@ type work struct {
 	outside []*inventory.Item
 	// spared are recorded dependents that the engine does not know of, because the operation leaves them alone.
 	spared []*inventory.Item
-	// mark is the label of our owner, and confirmed means that pruning is approved.
-	mark      string
-	confirmed bool
 	// request is the next one to the engine. Its inventory must be saved before that if saveFirst is set: it says that
 	// what had ended is applied again.
 	request   reconciler.ApplyRequest
@@ -78,8 +74,8 @@ type work struct {
 func (c *syncContext) assemble(ctx context.Context) (*work, error) {
 	w := &work{
 		tasks: map[types.ObjectID]syncTask{}, obsolete: map[types.ObjectID]*unstructured.Unstructured{}, pruned: map[types.ObjectID]*inventory.Item{},
-		mark: manifest.OwnerLabel(c.owner), confirmed: c.pruneConfirmed, operation: c.digest(),
 		same: map[types.ObjectID]bool{}, existed: map[types.ObjectID]bool{}, verbs: map[types.ObjectID]string{}, unplaced: map[types.ObjectID]types.ObjectID{},
+		operation: c.digest(),
 	}
 	c.info = newTypes(c.client.RESTMapper(), c.declared)
 	objects, excluded := c.choose(w)
@@ -339,9 +335,9 @@ func (c *syncContext) ownNamespace(ctx context.Context, objects []*unstructured.
 	}
 	apply, err := c.namespaceModifier(managed, live)
 	if err != nil {
-		return nil, &invalidError{reasons: []string{id.String() + ": " + err.Error()}, results: []ResourceSyncResult{{
-			ResourceKey: keyOf(id), Version: "v1", Status: ResultCodeSyncFailed, Message: err.Error(), HookPhase: OperationFailed, SyncPhase: SyncPhasePreSync,
-		}}}
+		invalid := &invalidError{}
+		invalid.refuse(id, ResourceSyncResult{ResourceKey: keyOf(id), Version: "v1", SyncPhase: SyncPhasePreSync}, err.Error())
+		return nil, invalid
 	}
 	if !apply {
 		return nil, nil
