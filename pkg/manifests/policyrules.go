@@ -4,6 +4,7 @@
 package manifests
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,8 +71,11 @@ var (
 // compiledRule is a valid rule.
 type compiledRule struct {
 	PolicyRule
-	matches func(metadata objectMetadata) bool
+	matches objectMatch
 }
+
+// objectMatch reports whether an object of a kind, which is in a namespace, is to be changed.
+type objectMatch func(kind schema.GroupKind, namespace string, object client.Object) bool
 
 // NewPolicyRulesObjectTransformer returns a transformer that applies the given rules. One error reports all problems
 // with the number of the rule, the field, the value and the allowed values: unknown annotations, values that the
@@ -147,17 +151,13 @@ func (t *PolicyRulesObjectTransformer) apply(ctx context.Context, prefix string,
 	if err != nil {
 		return nil, err
 	}
-	metadata := objectMetadata{kind: kind.GroupKind(), namespace: object.GetNamespace(), name: object.GetName(), labels: object.GetLabels()}
-	if metadata.namespace == "" {
-		metadata.namespace = namespace
-	}
 	present := object.GetAnnotations()
 	wanted := maps.Clone(present)
 	if wanted == nil {
 		wanted = map[string]string{}
 	}
 	for _, rule := range t.rules {
-		if !rule.matches(metadata) {
+		if !rule.matches(kind.GroupKind(), cmp.Or(object.GetNamespace(), namespace), object) {
 			continue
 		}
 		for suffix, value := range rule.Set {
@@ -216,19 +216,13 @@ func ParsePolicyRules(document []byte) ([]PolicyRule, error) {
 	if err := yaml.UnmarshalStrict(document, &given); err != nil {
 		return nil, fmt.Errorf("it must be a list of rules, each with match and set: %w", err)
 	}
-	rules := make([]PolicyRule, len(given))
-	for i, rule := range given {
-		match := rule.Match
-		rules[i] = PolicyRule{
-			Match: PolicyMatch{
-				Kind: string(match.Kind), Name: string(match.Name), Namespace: string(match.Namespace), Labels: string(match.Labels),
-			},
-			Set:      make(map[string]string, len(rule.Set)),
-			Override: rule.Override,
-		}
-		for suffix, value := range rule.Set {
-			rules[i].Set[suffix] = string(value)
-		}
+	checked, err := json.Marshal(given)
+	if err != nil {
+		return nil, err
+	}
+	rules := []PolicyRule{}
+	if err := json.Unmarshal(checked, &rules); err != nil {
+		return nil, err
 	}
 	_, err = NewPolicyRulesObjectTransformer(rules)
 	return rules, err
@@ -265,14 +259,6 @@ func (s *scalar) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// objectMetadata is the part of an object that rules match.
-type objectMetadata struct {
-	kind      schema.GroupKind
-	namespace string
-	name      string
-	labels    map[string]string
-}
-
 var (
 	possibleKind      = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*(\.[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$`)
 	possibleName      = regexp.MustCompile(`^[^/%]+$`)
@@ -280,7 +266,7 @@ var (
 )
 
 // compileMatch returns the compiled condition, and the problems that it found.
-func compileMatch(match PolicyMatch) (func(objectMetadata) bool, []string) {
+func compileMatch(match PolicyMatch) (objectMatch, []string) {
 	var problems []string
 	refuse := func(field, value, allowed string) {
 		problems = append(problems, fmt.Sprintf("match.%s: invalid value %q; must be %s", field, value, allowed))
@@ -299,11 +285,11 @@ func compileMatch(match PolicyMatch) (func(objectMetadata) bool, []string) {
 		refuse("labels", match.Labels, fmt.Sprintf(`a label selector such as "app=web,tier in (a, b),!legacy" (%s)`, err))
 		return nil, problems
 	}
-	kind, group, hasGroup := strings.Cut(match.Kind, ".")
-	return func(m objectMetadata) bool {
-		return (kind == "" || kind == m.kind.Kind) && (!hasGroup || group == m.kind.Group) &&
-			matchesPattern(match.Name, m.name) && matchesPattern(match.Namespace, m.namespace) &&
-			selector.Matches(labels.Set(m.labels))
+	wanted, group, hasGroup := strings.Cut(match.Kind, ".")
+	return func(kind schema.GroupKind, namespace string, object client.Object) bool {
+		return (wanted == "" || wanted == kind.Kind) && (!hasGroup || group == kind.Group) &&
+			matchesPattern(match.Name, object.GetName()) && matchesPattern(match.Namespace, namespace) &&
+			selector.Matches(labels.Set(object.GetLabels()))
 	}, problems
 }
 

@@ -167,11 +167,11 @@ func (t *SubstitutionObjectTransformer) TransformObjectsContext(
 func (t *SubstitutionObjectTransformer) Fingerprint() string {
 	selection := ""
 	if t.selector != nil {
-		pure, ok := t.selector.(Pure)
-		if !ok || pure.Fingerprint() == "" {
+		fingerprint := fingerprintOf(t.selector)
+		if fingerprint == "" {
 			return ""
 		}
-		selection = fmt.Sprintf("%T %q", t.selector, pure.Fingerprint())
+		selection = fmt.Sprintf("%T %q", t.selector, fingerprint)
 	}
 	sum, err := manifest.Digest(map[string]any{"substitutions": t.substitutions, "selector": selection})
 	if err != nil {

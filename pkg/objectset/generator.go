@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -144,15 +145,11 @@ func (r *reading) read(where string, order int, declared v1alpha1.Object) (probl
 		return fmt.Sprintf("%s is also in %s; must occur only once", id, other), nil
 	}
 	r.places[id] = where
-	own := object.GetAnnotations()
-	if own == nil {
-		own = map[string]string{}
-	}
-	own[r.prefix+"/"+types.AnnotationKeySuffixApplyOrder] = strconv.Itoa(order)
+	own := map[string]string{r.prefix + "/" + types.AnnotationKeySuffixApplyOrder: strconv.Itoa(order)}
 	if declared.CollisionProtection != "" {
 		own[r.prefix+"/"+types.AnnotationKeySuffixAdoptionPolicy] = annotations.Kebab(string(declared.CollisionProtection.AdoptionPolicy()))
 	}
-	object.SetAnnotations(own)
+	object.SetAnnotations(labels.Merge(object.GetAnnotations(), own))
 	r.objects = append(r.objects, r.guarded(object))
 	return "", nil
 }

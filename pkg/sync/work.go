@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/gitops"
@@ -342,15 +343,12 @@ func (c *syncContext) ownNamespace(ctx context.Context, objects []*unstructured.
 	if !apply {
 		return nil, nil
 	}
-	annotations := map[string]string{}
-	maps.Copy(annotations, managed.GetAnnotations())
-	maps.Copy(annotations, map[string]string{
+	managed.SetAnnotations(labels.Merge(managed.GetAnnotations(), map[string]string{
 		Name + "/" + types.AnnotationKeySuffixApplyOrder:   fmt.Sprint(types.MinOrder),
 		Name + "/" + types.AnnotationKeySuffixDeleteOrder:  fmt.Sprint(types.MaxOrder),
 		Name + "/" + types.AnnotationKeySuffixUpdatePolicy: types.UpdatePolicySsaMerge, // the labels of others stay
 		Name + "/" + types.AnnotationKeySuffixPrunePolicy:  types.PrunePolicyKeep,
 		Name + "/" + types.AnnotationKeySuffixDeletePolicy: types.DeletePolicyOrphan,
-	})
-	managed.SetAnnotations(annotations)
+	}))
 	return managed, nil
 }

@@ -76,10 +76,9 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/gitops"
@@ -183,25 +182,14 @@ func (g *HelmGenerator) Generate(ctx context.Context, namespace string, name str
 			if i < len(variants)-1 {
 				each = each.DeepCopy()
 			}
-			annotate(each, missing)
+			if len(missing) > 0 {
+				each.SetAnnotations(labels.Merge(each.GetAnnotations(), missing))
+			}
 			helm.ReportOrigin(ctx, each, object.File())
 			objects = append(objects, each)
 		}
 	}
 	return objects, nil
-}
-
-// annotate adds annotations to an object.
-func annotate(object *unstructured.Unstructured, missing map[string]string) {
-	if len(missing) == 0 {
-		return
-	}
-	annotations := object.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	maps.Copy(annotations, missing)
-	object.SetAnnotations(annotations)
 }
 
 // release returns the release that templates see.
