@@ -212,13 +212,12 @@ func stableReport(report string) string {
 		findings = nil
 	}
 	for _, line := range strings.Split(strings.TrimSpace(report), "\n") {
-		switch {
-		case strings.HasPrefix(strings.TrimLeft(line, " "), bullet):
+		if strings.HasPrefix(strings.TrimLeft(line, " "), bullet) {
 			findings = append(findings, sortProperties(line))
-		default:
-			flush()
-			out = append(out, line)
+			continue
 		}
+		flush()
+		out = append(out, line)
 	}
 	flush()
 	return strings.Join(out, "\n")

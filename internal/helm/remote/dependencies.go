@@ -117,11 +117,11 @@ func (b *build) resolve(repository string) (string, error) {
 	if !isName {
 		return repository, nil
 	}
-	i := slices.IndexFunc(b.known, func(entry *repo.Entry) bool { return entry.Name == name })
-	if i < 0 {
-		return "", &UnknownRepositoryError{Name: name, Known: Names(b.known)}
+	entry, err := repositoryOf(name, b.known)
+	if err != nil {
+		return "", err
 	}
-	return b.known[i].URL, nil
+	return entry.URL, nil
 }
 
 // digest is what Helm calls the digest of Chart.lock.

@@ -4,6 +4,7 @@
 package kustomize
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/kustomize"
@@ -197,7 +199,7 @@ func (l *loader) load(folder string, options Options) error {
 
 	// They get the options about which files are read, but not the suffix and delimiters of templates.
 	inherited := Options{Decryptor: options.Decryptor, DisableTemplating: options.DisableTemplating, RootOnly: options.RootOnly}
-	for _, name := range k.config.includedKustomizations {
+	for _, name := range k.config.IncludedKustomizations {
 		target, err := k.outside(name)
 		if err != nil {
 			return fmt.Errorf("reading kustomization %s: includedKustomizations: %w", l.source.displayed(folder), err)
@@ -252,7 +254,7 @@ func (k *kustomization) read(source *source, options Options) error {
 }
 
 // readFile reads a file of the kustomization. It returns the file if it is a template.
-func (k *kustomization) readFile(source *source, file string, rules ignoreRules) (*templating.File, error) {
+func (k *kustomization) readFile(source *source, file string, rules gitignore.Matcher) (*templating.File, error) {
 	name := k.relative(file)
 	content, err := source.read(file)
 	if err != nil {
@@ -260,9 +262,9 @@ func (k *kustomization) readFile(source *source, file string, rules ignoreRules)
 	}
 	k.readable[name] = content
 	switch base := path.Base(name); {
-	case base == configFile || base == ignoreFile || rules.match(name):
+	case base == configFile || base == ignoreFile || isIgnored(name, rules):
 		return nil, nil
-	case k.config.templating && strings.HasSuffix(name, k.config.suffix):
+	case *k.config.Templating && strings.HasSuffix(name, *k.config.TemplateSuffix):
 		return &templating.File{Name: name, Text: string(content)}, nil
 	default:
 		return nil, k.addOutput(name, output{content: content})
@@ -276,7 +278,7 @@ func (k *kustomization) relative(file string) string {
 
 func (k *kustomization) parse(templates []templating.File) error {
 	for _, template := range templates {
-		if err := k.addOutput(strings.TrimSuffix(template.Name, k.config.suffix), output{template: template.Name}); err != nil {
+		if err := k.addOutput(strings.TrimSuffix(template.Name, *k.config.TemplateSuffix), output{template: template.Name}); err != nil {
 			return err
 		}
 	}
@@ -284,7 +286,7 @@ func (k *kustomization) parse(templates []templating.File) error {
 		return nil
 	}
 	set, err := templating.Parse(templates, templating.Options{
-		LeftDelimiter: k.config.left, RightDelimiter: k.config.right, Functions: (&occasion{}).functions(),
+		LeftDelimiter: *k.config.LeftTemplateDelimiter, RightDelimiter: *k.config.RightTemplateDelimiter, Functions: (&occasion{}).functions(),
 	})
 	k.templates = set
 	return err
@@ -292,7 +294,7 @@ func (k *kustomization) parse(templates []templating.File) error {
 
 func (k *kustomization) addOutput(name string, file output) error {
 	if _, ok := k.outputs[name]; ok || name == "" || strings.HasSuffix(name, "/") {
-		return fmt.Errorf("%s, without suffix %s, has no name or that of another file", file.template, k.config.suffix)
+		return fmt.Errorf("%s, without suffix %s, has no name or that of another file", file.template, *k.config.TemplateSuffix)
 	}
 	k.outputs[name] = file
 	return nil
@@ -325,7 +327,7 @@ func (k *kustomization) complete() error {
 
 // readIncluded reads the files outside the folder that templates can read.
 func (k *kustomization) readIncluded(source *source) error {
-	for _, name := range k.config.includedFiles {
+	for _, name := range k.config.IncludedFiles {
 		if source.bounds != nil {
 			return fmt.Errorf("includedFiles: %w: %s", kustomize.ErrOutside, name)
 		}
@@ -459,13 +461,7 @@ func (f *follower) kustomization(name string) (*kustomization, *regexp.Regexp) {
 
 // expression matches an expression with its delimiters.
 func (c config) expression() *regexp.Regexp {
-	left, right := c.left, c.right
-	if left == "" {
-		left = "{{"
-	}
-	if right == "" {
-		right = "}}"
-	}
+	left, right := cmp.Or(*c.LeftTemplateDelimiter, "{{"), cmp.Or(*c.RightTemplateDelimiter, "}}")
 	return regexp.MustCompile(`(?s)` + regexp.QuoteMeta(left) + `.*?` + regexp.QuoteMeta(right))
 }
 
