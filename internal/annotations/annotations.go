@@ -370,16 +370,10 @@ func isForManifests(suffix string) bool {
 
 // suggestion names the known suffix that was probably meant; empty if there is none.
 func suggestion(suffix string) string {
-	best, least := "", 3
-	for _, known := range Suffixes() {
-		if d := texts.Distance(Kebab(suffix), known); d < least {
-			best, least = known, d
-		}
+	if best := texts.Nearest(Kebab(suffix), Suffixes()); best != "" {
+		return fmt.Sprintf("; did you mean %s?", best)
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %s?", best)
+	return ""
 }
 
 // isMisspelt reports whether a prefix is almost the wanted one.

@@ -53,11 +53,10 @@ const (
 
 var phases = []Phase{PreSync, Sync, PostSync, SyncFail, PreDelete, PostDelete}
 
-// skip is a value beside the phases.
-const skip = "Skip"
-
-// hookValues are all values.
-const hookValues = "PreSync, Sync, PostSync, SyncFail, PreDelete, PostDelete, " + skip
+// argoPhases has all hooks of Argo CD; the phase is empty for the value beside the phases.
+var argoPhases = map[string]Phase{
+	"PreSync": PreSync, "Sync": Sync, "PostSync": PostSync, "SyncFail": SyncFail, "PreDelete": PreDelete, "PostDelete": PostDelete, "Skip": "",
+}
 
 // helmPhases has all hooks of Helm; the phase is empty if Argo CD knows none for it.
 var helmPhases = map[string]Phase{
@@ -117,12 +116,8 @@ func HasHelmHook(annotations map[string]string) bool {
 
 // IsSteered reports whether an object has annotations of Argo CD that Read reads.
 func IsSteered(annotations map[string]string) bool {
-	for _, key := range []string{HookAnnotation, HookDeletePolicyAnnotation, SyncWaveAnnotation, SyncOptionsAnnotation} {
-		if _, exists := annotations[key]; exists {
-			return true
-		}
-	}
-	return false
+	keys := []string{HookAnnotation, HookDeletePolicyAnnotation, SyncWaveAnnotation, SyncOptionsAnnotation}
+	return slices.ContainsFunc(keys, func(key string) bool { _, exists := annotations[key]; return exists })
 }
 
 // Read returns what the annotations of an object say. The error names the annotation, its value, and what is allowed.
@@ -158,32 +153,19 @@ func Read(annotations map[string]string) (Steering, error) {
 
 // phasesOf returns the phases of an object, and whether it is a hook.
 func phasesOf(annotations map[string]string) (hook bool, found []Phase, err error) {
-	values := split(annotations[HookAnnotation])
+	key, known := HookAnnotation, argoPhases
+	values := split(annotations[key])
 	if len(values) == 0 {
-		return helmPhasesOf(annotations)
-	}
-	for _, value := range values {
-		switch {
-		case value == skip:
-		case slices.Contains(phases, Phase(value)):
-			found = append(found, Phase(value))
-		default:
-			return false, nil, invalid(HookAnnotation, annotations[HookAnnotation], value, hookValues)
+		key, known = HelmHookAnnotation, helmPhases
+		if values = split(strings.ToLower(annotations[key])); len(values) == 0 || slices.Equal(values, []string{crdInstall}) {
+			return false, []Phase{Sync}, nil
 		}
 	}
-	return len(found) > 0, inOrder(found), nil
-}
-
-func helmPhasesOf(annotations map[string]string) (hook bool, found []Phase, err error) {
-	values := split(strings.ToLower(annotations[HelmHookAnnotation]))
-	if len(values) == 0 || slices.Equal(values, []string{crdInstall}) {
-		return false, []Phase{Sync}, nil
-	}
 	for _, value := range values {
-		phase, known := helmPhases[value]
+		phase, ok := known[value]
 		switch {
-		case !known:
-			return false, nil, invalid(HelmHookAnnotation, annotations[HelmHookAnnotation], value, sorted(helmPhases))
+		case !ok:
+			return false, nil, invalid(key, annotations[key], value, sorted(known))
 		case phase != "":
 			found = append(found, phase)
 		}
@@ -256,11 +238,10 @@ func oneOf(values []string) string {
 
 // sorted returns the keys of a table as a text.
 func sorted[K ~string, V any](table map[K]V) string {
-	keys := make([]string, 0, len(table))
-	for key := range table {
+	var keys []string
+	for _, key := range slices.Sorted(maps.Keys(table)) {
 		keys = append(keys, string(key))
 	}
-	slices.Sort(keys)
 	return strings.Join(keys, ", ")
 }
 

@@ -269,8 +269,7 @@ func (a awaiting) Rules() string { return a.base.Rules() }
 
 // JudgesMetadata implements status.MetadataJudge.
 func (a awaiting) JudgesMetadata(kind schema.GroupKind) bool {
-	metadata, ok := a.base.(status.MetadataJudge)
-	return ok && metadata.JudgesMetadata(kind)
+	return judgesMetadata(a.base, kind)
 }
 
 // Overrules implements status.OverrulingJudge.

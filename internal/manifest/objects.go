@@ -149,13 +149,11 @@ func checkMetadata(content map[string]any) error {
 	if metadata["namespace"] == nil {
 		delete(metadata, "namespace")
 	}
-	if name, _ := metadata["name"].(string); name == "" {
-		if metadata["generateName"] != nil && !isNamedLater(metadata) {
+	if name, _ := metadata["name"].(string); name == "" && !isNamedLater(metadata) {
+		if metadata["generateName"] != nil {
 			return errors.New("metadata.generateName is not supported, metadata.name must be set")
 		}
-		if !isNamedLater(metadata) {
-			return errors.New("metadata.name is missing")
-		}
+		return errors.New("metadata.name is missing")
 	}
 	for _, field := range []string{"labels", "annotations"} {
 		if err := checkStrings(metadata, field); err != nil {
@@ -247,12 +245,7 @@ func IsNormal(value any) bool {
 		}
 		return true
 	case []any:
-		for _, item := range value {
-			if !IsNormal(item) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(value, func(item any) bool { return !IsNormal(item) })
 	default:
 		return false
 	}
