@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -56,20 +57,6 @@ func Assets(ctx context.Context, progress io.Writer) (string, error) {
 	if dir := os.Getenv(assetsVariable); dir != "" && holdsAll(dir) {
 		return dir, nil
 	}
-	return builtAssets(ctx, progress)
-}
-
-// CacheDir is the folder for everything that outlives a sandbox: "component-operator-runtime/sandbox" in
-// the user's cache directory.
-func CacheDir() (string, error) {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("finding the cache directory: %w", err)
-	}
-	return filepath.Join(dir, "component-operator-runtime", "sandbox"), nil
-}
-
-func builtAssets(ctx context.Context, progress io.Writer) (string, error) {
 	if progress == nil {
 		progress = io.Discard
 	}
@@ -102,6 +89,16 @@ func builtAssets(ctx context.Context, progress io.Writer) (string, error) {
 	return dir, nil
 }
 
+// CacheDir is the folder for everything that outlives a sandbox: "component-operator-runtime/sandbox" in
+// the user's cache directory.
+func CacheDir() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("finding the cache directory: %w", err)
+	}
+	return filepath.Join(dir, "component-operator-runtime", "sandbox"), nil
+}
+
 // programs returns the path of each program: from KUBEBUILDER_ASSETS if it is there, else from the built ones.
 func programs(ctx context.Context, progress io.Writer) (map[string]string, error) {
 	dir, err := Assets(ctx, progress)
@@ -111,8 +108,8 @@ func programs(ctx context.Context, progress io.Writer) (map[string]string, error
 	paths := map[string]string{}
 	for _, name := range programNames() {
 		paths[name] = filepath.Join(dir, name)
-		if preferred := filepath.Join(os.Getenv(assetsVariable), name); os.Getenv(assetsVariable) != "" && isExecutable(preferred) {
-			paths[name] = preferred
+		if preferred := os.Getenv(assetsVariable); preferred != "" && isExecutable(filepath.Join(preferred, name)) {
+			paths[name] = filepath.Join(preferred, name)
 		}
 	}
 	return paths, nil
@@ -123,12 +120,7 @@ func programNames() []string {
 }
 
 func holdsAll(dir string) bool {
-	for _, name := range programNames() {
-		if !isExecutable(filepath.Join(dir, name)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(programNames(), func(name string) bool { return !isExecutable(filepath.Join(dir, name)) })
 }
 
 func isExecutable(path string) bool {

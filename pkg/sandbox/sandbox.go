@@ -4,6 +4,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,7 @@ type Sandbox struct {
 	programs   map[string]string
 	kubeconfig string
 	config     *rest.Config
+	client     *kubernetes.Clientset // for the sandbox's own few requests
 
 	stopping chan struct{} // closed when a stop was requested
 	stopOnce sync.Once
@@ -108,10 +110,7 @@ func (s *Sandbox) prepare() error {
 	if s.layout.run, err = os.MkdirTemp("", "sandbox-"); err != nil {
 		return err
 	}
-	s.layout.data = s.options.DataDir
-	if s.layout.data == "" {
-		s.layout.data = s.layout.run
-	}
+	s.layout.data = cmp.Or(s.options.DataDir, s.layout.run)
 	if err := os.MkdirAll(filepath.Join(s.layout.data, "logs"), 0o700); err != nil {
 		return err
 	}
@@ -121,10 +120,7 @@ func (s *Sandbox) prepare() error {
 	if s.layout.pki, err = newPKI(s.layout.file("pki")); err != nil {
 		return fmt.Errorf("creating certificates: %w", err)
 	}
-	s.kubeconfig = s.options.KubeconfigPath
-	if s.kubeconfig == "" {
-		s.kubeconfig = s.layout.file("kubeconfig")
-	}
+	s.kubeconfig = cmp.Or(s.options.KubeconfigPath, s.layout.file("kubeconfig"))
 	s.lifeline, err = newLifeline()
 	return err
 }
@@ -354,15 +350,11 @@ func (s *Sandbox) startAPIServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client, err := kubernetes.NewForConfig(s.bootstrapConfig())
-	if err != nil {
-		return err
-	}
 	err = s.poll(ctx, "the API server", func(ctx context.Context) (bool, string) {
 		if p.ended() {
 			return true, ""
 		}
-		err := client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+		err := s.client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
 		return err == nil, fmt.Sprint(err)
 	})
 	if p.ended() {
@@ -400,7 +392,11 @@ func (s *Sandbox) writeKubeconfigs(server string) error {
 		return err
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
+	if err != nil {
+		return err
+	}
 	s.config = config
+	s.client, err = kubernetes.NewForConfig(s.bootstrapConfig())
 	return err
 }
 
