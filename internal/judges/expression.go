@@ -198,14 +198,6 @@ func isSecret(object *unstructured.Unstructured) bool {
 	return object.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Secret"}
 }
 
-func newDecorator() (interpreter.InterpretableDecoratorV2, error) {
-	env, err := environment()
-	if err != nil {
-		return nil, err
-	}
-	return charged(env)
-}
-
 func newEnvironment() (*cel.Env, error) {
 	return cel.NewEnv( //nolint:wrapcheck // the caller wraps it
 		cel.Variable(Variable, cel.DynType),
@@ -389,8 +381,12 @@ func (l literal) Eval(variables interpreter.Activation) ref.Val {
 	return interpreter.EvalActivation(variables, l.Exec)
 }
 
-// charged returns a decorator that replaces the calls and literals of an expression.
-func charged(env *cel.Env) (interpreter.InterpretableDecoratorV2, error) {
+// newDecorator returns a decorator that replaces the calls and literals of an expression.
+func newDecorator() (interpreter.InterpretableDecoratorV2, error) {
+	env, err := environment()
+	if err != nil {
+		return nil, err
+	}
 	known := map[string]functions.FunctionOp{}
 	for name, function := range env.Functions() {
 		bindings, err := function.Bindings()

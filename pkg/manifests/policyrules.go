@@ -4,6 +4,7 @@
 package manifests
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -19,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/manifest"
@@ -104,13 +104,12 @@ func checkSet(set map[string]string) []string {
 	}
 	var problems []string
 	for _, suffix := range slices.Sorted(maps.Keys(set)) {
-		err := annotations.Check(suffix, set[suffix])
-		switch {
-		case err == nil:
-		case slices.Contains(annotations.Suffixes(), suffix):
-			problems = append(problems, fmt.Sprintf("set.%s: %s", suffix, err))
-		default:
-			problems = append(problems, fmt.Sprintf("set: %s", err))
+		field := "set"
+		if slices.Contains(annotations.Suffixes(), suffix) {
+			field += "." + suffix
+		}
+		if err := annotations.Check(suffix, set[suffix]); err != nil {
+			problems = append(problems, field+": "+err.Error())
 		}
 	}
 	return problems
@@ -199,7 +198,7 @@ func (t *PolicyRulesObjectTransformer) Fingerprint() string {
 // The fields are those of PolicyRule and PolicyMatch; values under set may be strings, numbers or booleans. An empty
 // document has no rules. The caller adds the name of the file to errors.
 func ParsePolicyRules(document []byte) ([]PolicyRule, error) {
-	document, err := singleDocument(document)
+	raw, err := jsonOf(document)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +212,9 @@ func ParsePolicyRules(document []byte) ([]PolicyRule, error) {
 		Set      map[string]scalar `json:"set"`
 		Override bool              `json:"override"`
 	}
-	if err := yaml.UnmarshalStrict(document, &given); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&given); err != nil {
 		return nil, fmt.Errorf("it must be a list of rules, each with match and set: %w", err)
 	}
 	checked, err := json.Marshal(given)

@@ -42,9 +42,8 @@ type Sandbox struct {
 
 	stopping chan struct{} // closed when a stop was requested
 	stopOnce sync.Once
-	failed   chan struct{} // closed when a program has ended without that
-	failOnce sync.Once
-	failure  error // to be read after failed
+	working  context.Context // ends when a program has ended without that, which is the cause
+	fail     context.CancelCauseFunc
 
 	mu        sync.Mutex
 	processes []*process
@@ -70,7 +69,8 @@ func Start(ctx context.Context, options Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sandbox{options: options, programs: programs, stopping: make(chan struct{}), failed: make(chan struct{})}
+	s := &Sandbox{options: options, programs: programs, stopping: make(chan struct{})}
+	s.working, s.fail = context.WithCancelCause(context.Background())
 	if err := s.start(ctx); err != nil {
 		// The context may be the reason of the failure; stopping must not depend on it.
 		return nil, errors.Join(fmt.Errorf("starting the sandbox: %w", err), s.Stop(context.WithoutCancel(ctx)))
@@ -176,10 +176,7 @@ func (s *Sandbox) watch(p *process) {
 		select {
 		case <-s.stopping:
 		default:
-			s.failOnce.Do(func() {
-				s.failure = p.failure()
-				close(s.failed)
-			})
+			s.fail(p.failure())
 		}
 	}()
 }
@@ -192,17 +189,10 @@ func (s *Sandbox) Config() *rest.Config { return rest.CopyConfig(s.config) }
 
 // Failed is closed when a program of the sandbox has ended unexpectedly. The sandbox is then unusable, and must still
 // be stopped; [Sandbox.Failure] returns the reason.
-func (s *Sandbox) Failed() <-chan struct{} { return s.failed }
+func (s *Sandbox) Failed() <-chan struct{} { return s.working.Done() }
 
 // Failure returns why the sandbox has failed, with the last log lines of the program, or nil if it has not.
-func (s *Sandbox) Failure() error {
-	select {
-	case <-s.failed:
-		return s.failure
-	default:
-		return nil
-	}
-}
+func (s *Sandbox) Failure() error { return context.Cause(s.working) }
 
 // Stop ends all programs, waits until they are gone, and removes temporary files, including the kubeconfig. It may be
 // called again. The error is that of the context, or of removing files.
@@ -438,8 +428,8 @@ func (s *Sandbox) poll(ctx context.Context, what string, ready func(context.Cont
 			return nil
 		}
 		select {
-		case <-s.failed:
-			return s.failure
+		case <-s.Failed():
+			return s.Failure()
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for %s: %w (%s)", what, ctx.Err(), reason)
 		case <-ticker.C:
@@ -505,9 +495,9 @@ func (s *Sandbox) Run(ctx context.Context, command Command) (int, error) {
 	case err = <-done:
 	case <-ctx.Done():
 		err = terminate(guard.Process, line, done)
-	case <-s.failed:
+	case <-s.Failed():
 		_ = terminate(guard.Process, line, done)
-		return 0, s.failure
+		return 0, s.Failure()
 	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

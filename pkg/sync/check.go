@@ -293,23 +293,14 @@ type syncTask struct {
 	Lenient bool
 }
 
-// taskOptions say how objects become tasks.
-type taskOptions struct {
-	// Namespace is that of objects that name none.
-	Namespace string
-	// Operation identifies the operation. Hooks without a name get other names in another one.
-	Operation string
-	// Force recreates each object that cannot be updated because a field is immutable.
-	Force bool
-}
-
-// tasksOf returns the tasks of objects, of which some may be hooks. The error names all objects whose annotations
-// cannot be read.
-func tasksOf(ctx context.Context, objects []*unstructured.Unstructured, options taskOptions) ([]syncTask, error) {
+// tasksOf returns the tasks of objects, of which some may be hooks. The namespace is that of objects that name none.
+// Hooks without a name get other names in another operation. Force recreates each object that cannot be updated because
+// a field is immutable. The error names all objects whose annotations cannot be read.
+func tasksOf(ctx context.Context, objects []*unstructured.Unstructured, namespace, operation string, force bool) ([]syncTask, error) {
 	var problems []error
 	var steered []client.Object
 	for _, object := range objects {
-		each, err := steer(object, options)
+		each, err := steer(object, force)
 		switch {
 		case err != nil:
 			id := types.ObjectID{GroupKind: object.GroupVersionKind().GroupKind(), Namespace: object.GetNamespace(), Name: object.GetName() + object.GetGenerateName()}
@@ -327,9 +318,9 @@ func tasksOf(ctx context.Context, objects []*unstructured.Unstructured, options 
 	}
 	// The operation takes the place of a revision of a component.
 	ctx = generator.NewContext(ctx, generator.Surroundings{
-		ReconcilerName: Name, ComponentNamespace: options.Namespace, ComponentName: options.Operation, ComponentRevision: 1,
+		ReconcilerName: Name, ComponentNamespace: namespace, ComponentName: operation, ComponentRevision: 1,
 	})
-	transformed, err := transformer.TransformObjectsContext(ctx, options.Namespace, options.Operation, steered)
+	transformed, err := transformer.TransformObjectsContext(ctx, namespace, operation, steered)
 	if err != nil {
 		return nil, err
 	}
@@ -348,7 +339,7 @@ func tasksOf(ctx context.Context, objects []*unstructured.Unstructured, options 
 
 // steer returns a copy of an object whose hooks and options are those that count in an operation, in the words of Argo
 // CD; nil if it is not applied.
-func steer(object *unstructured.Unstructured, options taskOptions) (*unstructured.Unstructured, error) {
+func steer(object *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error) {
 	given := object.GetAnnotations()
 	steering, err := gitops.Read(given)
 	if err != nil {
@@ -378,7 +369,7 @@ func steer(object *unstructured.Unstructured, options taskOptions) (*unstructure
 	if key := Name + "/" + types.AnnotationKeySuffixPrunePolicy; gitops.IsKeptByHelm(given) {
 		all[key] = cmp.Or(all[key], types.PrunePolicyKeep)
 	}
-	if key := Name + "/" + types.AnnotationKeySuffixRecreateIfImmutable; options.Force && !isPermanent(object) {
+	if key := Name + "/" + types.AnnotationKeySuffixRecreateIfImmutable; force && !isPermanent(object) {
 		all[key] = cmp.Or(all[key], "true")
 	}
 	result := object.DeepCopy()

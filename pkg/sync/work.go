@@ -87,7 +87,7 @@ func (c *syncContext) assemble(ctx context.Context) (*work, error) {
 	if namespace != nil {
 		objects = append(objects, namespace)
 	}
-	list, err := tasksOf(ctx, objects, taskOptions{Namespace: c.namespace, Operation: c.owner + " " + c.digest(), Force: c.force})
+	list, err := tasksOf(ctx, objects, c.namespace, c.owner+" "+c.digest(), c.force)
 	if err != nil {
 		return nil, &invalidError{reasons: []string{err.Error()}}
 	}

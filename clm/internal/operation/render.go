@@ -171,7 +171,7 @@ func checkHooks(recorded []*unstructured.Unstructured, scheme *runtime.Scheme) e
 	var problems []string
 	for _, object := range recorded {
 		if text, exists := object.GetAnnotations()[ReleaseHookKey]; exists {
-			if _, err := annotations.ReleaseHook(text); err != nil {
+			if _, err := annotations.Policy(types.AnnotationKeySuffixReleaseHook, text); err != nil {
 				problems = append(problems, fmt.Sprintf("%s: annotation %s: %s", display.Text(object), ReleaseHookKey, err))
 			}
 			if _, both := object.GetAnnotations()[applyHookKey]; both {
@@ -265,7 +265,7 @@ func IsRegular(object *unstructured.Unstructured) bool {
 // isHook reports whether an object is a hook for an event, such as types.ReleaseHookTest.
 func isHook(object *unstructured.Unstructured, value string) bool {
 	text, exists := object.GetAnnotations()[ReleaseHookKey]
-	when, err := annotations.ReleaseHook(text)
+	when, err := annotations.Policy(types.AnnotationKeySuffixReleaseHook, text)
 	return exists && err == nil && when == value
 }
 

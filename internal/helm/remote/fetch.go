@@ -68,11 +68,14 @@ func (r Reference) Fetch(ctx context.Context, options Options) (File, error) {
 	if r.TakesVersion() {
 		r.version = options.Version
 	}
-	f, err := newFetcher(ctx, r.url, r.repository, options)
+	options = options.withRepository(r.repository)
+	options.origin = options.originOf(r.url)
+	client, err := newClient(ctx, options)
 	if err != nil {
 		return File{}, err
 	}
-	defer f.client.CloseIdleConnections()
+	defer client.CloseIdleConnections()
+	f := &fetcher{client: client, options: options}
 	switch {
 	case r.url.Scheme == schemeOCI:
 		return f.pull(r)
@@ -87,14 +90,6 @@ func (r Reference) Fetch(ctx context.Context, options Options) (File, error) {
 type fetcher struct {
 	client  *http.Client
 	options Options
-}
-
-// newFetcher returns a fetcher that sends credentials to the origin of that URL. The repository may be nil.
-func newFetcher(ctx context.Context, own *url.URL, repository *repo.Entry, options Options) (*fetcher, error) {
-	options = options.withRepository(repository)
-	options.origin = options.originOf(own)
-	client, err := newClient(ctx, options)
-	return &fetcher{client: client, options: options}, err
 }
 
 // credentials returns the credentials for a URL.
