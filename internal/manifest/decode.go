@@ -57,12 +57,10 @@ func decode(document []byte, strict bool) (any, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(document))
 	decoder.SetStrict(strict)
 	var content any
-	for content == nil {
-		if err := decoder.Decode(&content); errors.Is(err, io.EOF) {
-			return nil, nil
-		} else if err != nil {
-			return nil, err
-		}
+	if err := decoder.Decode(&content); errors.Is(err, io.EOF) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
 	}
 	if hasMore(decoder) {
 		return nil, &SecondValueError{Line: lineOfSecond(document)}
