@@ -234,9 +234,5 @@ func (t *KustomizeObjectTransformer) build(documents [][]byte) ([]*unstructured.
 
 // Fingerprint covers all patches and images.
 func (t *KustomizeObjectTransformer) Fingerprint() string {
-	sum, err := manifest.Digest(map[string]any{"patches": t.patches, "images": t.images})
-	if err != nil {
-		return ""
-	}
-	return "kustomize/1 " + sum
+	return fingerprintWith("kustomize/1", map[string]any{"patches": t.patches, "images": t.images})
 }

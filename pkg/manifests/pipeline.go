@@ -139,6 +139,16 @@ func (p *pipeline) Fingerprint() string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
+// fingerprintWith returns the fingerprint of something that depends on the version of its code, and on a content; empty
+// if that has no JSON form.
+func fingerprintWith(version string, content any) string {
+	sum, err := manifest.Digest(content)
+	if err != nil {
+		return ""
+	}
+	return version + " " + sum
+}
+
 // fingerprintOf returns the fingerprint of something that is pure; empty if it is not.
 func fingerprintOf(of any) string {
 	if pure, ok := of.(Pure); ok {

@@ -22,7 +22,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/annotations"
-	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/generator"
 )
 
@@ -182,11 +181,7 @@ func (t *PolicyRulesObjectTransformer) Fingerprint() string {
 	for i, rule := range t.rules {
 		rules[i] = rule.PolicyRule
 	}
-	sum, err := manifest.Digest(rules)
-	if err != nil {
-		return ""
-	}
-	return "policyrules/1 " + sum
+	return fingerprintWith("policyrules/1", rules)
 }
 
 // ParsePolicyRules reads rules from a YAML document, which is a list:

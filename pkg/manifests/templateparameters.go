@@ -165,11 +165,7 @@ func (t *SubstitutionObjectTransformer) Fingerprint() string {
 		}
 		selection = fmt.Sprintf("%T %q", t.selector, fingerprint)
 	}
-	sum, err := manifest.Digest(map[string]any{"substitutions": t.substitutions, "selector": selection})
-	if err != nil {
-		return ""
-	}
-	return "substitution/1 " + sum
+	return fingerprintWith("substitution/1", map[string]any{"substitutions": t.substitutions, "selector": selection})
 }
 
 // substitute returns nil if there is nothing to replace.

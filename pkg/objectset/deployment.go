@@ -216,29 +216,24 @@ func (w deploymentWriter) do(ctx context.Context, decision deploymentDecision) e
 // rollBack copies the spec of a set to the template, and removes the request for that, in one write. The change cause
 // comes with it. It is a JSON patch, because a merge patch loses values that are null.
 func (w deploymentWriter) rollBack(ctx context.Context, target v1alpha1.Set) error {
-	type operation struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Value any    `json:"value,omitempty"`
-	}
 	annotations := with(w.deployment.GetAnnotations(), v1alpha1.AnnotationChangeCause, target.GetAnnotations()[v1alpha1.AnnotationChangeCause])
-	operations := []operation{
+	operations := []map[string]any{
 		// If it is another one by now, that is a conflict.
-		{Op: "replace", Path: "/metadata/resourceVersion", Value: w.deployment.GetResourceVersion()},
-		{Op: "replace", Path: "/spec/template/spec", Value: w.deployment.TemplateSpecOf(target)},
-		{Op: "remove", Path: "/spec/rollbackTo"},
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": w.deployment.GetResourceVersion()},
+		{"op": "replace", "path": "/spec/template/spec", "value": w.deployment.TemplateSpecOf(target)},
+		{"op": "remove", "path": "/spec/rollbackTo"},
 	}
 	if len(annotations)+len(w.deployment.GetAnnotations()) > 0 {
-		operations = append(operations, operation{Op: "add", Path: "/metadata/annotations", Value: annotations}) // without those that are gone
+		operations = append(operations, map[string]any{"op": "add", "path": "/metadata/annotations", "value": annotations}) // without those that are gone
 	}
 	encoded, err := json.Marshal(operations)
-	if err != nil {
-		return fmt.Errorf("rolling back to set %s: %w", target.GetName(), err)
+	if err == nil {
+		object := w.kind.newDeployment()
+		object.SetNamespace(w.deployment.GetNamespace())
+		object.SetName(w.deployment.GetName())
+		err = w.client.Patch(ctx, object, client.RawPatch(apitypes.JSONPatchType, encoded))
 	}
-	object := w.kind.newDeployment()
-	object.SetNamespace(w.deployment.GetNamespace())
-	object.SetName(w.deployment.GetName())
-	if err := w.client.Patch(ctx, object, client.RawPatch(apitypes.JSONPatchType, encoded)); err != nil {
+	if err != nil {
 		return fmt.Errorf("rolling back to set %s: %w", target.GetName(), err)
 	}
 	w.note(target, "RolledBack", "RollBack", "The template is that of set %s again", target.GetName())

@@ -49,7 +49,7 @@ type work struct {
 	// it was not completed, or they are hooks that Argo CD has run.
 	strays []*unstructured.Unstructured
 	// stays are obsolete objects that are not deleted.
-	stays []pruneItem
+	stays []*pruneItem
 	// outside are the items of objects that the operation leaves alone, although they are known otherwise than from the
 	// inventory.
 	outside []*inventory.Item

@@ -377,9 +377,6 @@ func (k *kustomization) outside(name string) (string, error) {
 // of the files must not be read.
 func (l *loader) followReferences() (map[string][]byte, error) {
 	f := &follower{loader: l, found: map[string][]byte{}}
-	for _, k := range l.loaded {
-		f.expressions = append(f.expressions, k.config.expression())
-	}
 	for _, folder := range l.folders {
 		if err := kustomize.Walk(f, folder, f.visit); err != nil {
 			return nil, err
@@ -391,14 +388,12 @@ func (l *loader) followReferences() (map[string][]byte, error) {
 // follower gives Walk the files before they are rendered.
 type follower struct {
 	loader *loader
-	// expressions are those of the loaded kustomizations.
-	expressions []*regexp.Regexp
-	found       map[string][]byte
+	found  map[string][]byte
 }
 
 // Exists implements kustomize.Files.
 func (f *follower) Exists(name string) bool {
-	if k, _ := f.kustomization(name); k != nil {
+	if k := f.kustomization(name); k != nil {
 		_, ok := k.outputs[k.relative(name)]
 		return ok || f.IsDir(name)
 	}
@@ -414,7 +409,7 @@ func (f *follower) IsDir(name string) bool {
 
 // ReadFile implements kustomize.Files.
 func (f *follower) ReadFile(name string) ([]byte, error) {
-	k, expression := f.kustomization(name)
+	k := f.kustomization(name)
 	if k == nil {
 		if kustomize.IsKustomization(path.Base(name)) {
 			// Each base may read in its own folder.
@@ -430,12 +425,12 @@ func (f *follower) ReadFile(name string) ([]byte, error) {
 	if file.template == "" {
 		return file.content, nil
 	}
-	return withoutExpressions(k.readable[file.template], expression), nil
+	return withoutExpressions(k.readable[file.template], k.config.expression()), nil
 }
 
 // visit reads the file of a reference if it is outside of the loaded kustomizations.
 func (f *follower) visit(reference kustomize.Reference) error {
-	if k, _ := f.kustomization(reference.Path); k != nil {
+	if k := f.kustomization(reference.Path); k != nil {
 		// A symbolic link that leads elsewhere is not among its files.
 		if err := f.loader.source.bounds.check(reference.Path); errors.Is(err, kustomize.ErrOutside) {
 			return err
@@ -449,14 +444,14 @@ func (f *follower) visit(reference kustomize.Reference) error {
 	return err
 }
 
-// kustomization returns the kustomization of a file, and the delimiters of its templates.
-func (f *follower) kustomization(name string) (*kustomization, *regexp.Regexp) {
-	for i, k := range f.loader.loaded {
+// kustomization returns the kustomization of a file; nil if there is none.
+func (f *follower) kustomization(name string) *kustomization {
+	for _, k := range f.loader.loaded {
 		if contains(k.folder, name) {
-			return k, f.expressions[i]
+			return k
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // expression matches an expression with its delimiters.
