@@ -228,14 +228,6 @@ func split(value string) []string {
 	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 }
 
-// oneOf completes "must be …" with the allowed values, of which there is at least one.
-func oneOf(values []string) string {
-	if len(values) == 1 {
-		return values[0]
-	}
-	return "one of: " + strings.Join(values, ", ")
-}
-
 // sorted returns the keys of a table as a text.
 func sorted[K ~string, V any](table map[K]V) string {
 	var keys []string
@@ -356,7 +348,7 @@ func ReadOptions(place, text string) (found Options, notes []string, err error) 
 		case rule.refused[value] != "":
 			return nil, nil, fmt.Errorf("%s: %s: value %q is not supported, because %s", place, option, value, rule.refused[value])
 		case !slices.Contains(rule.values, value):
-			return nil, nil, fmt.Errorf("%s: %s: invalid value %q; must be %s", place, option, value, oneOf(rule.values))
+			return nil, nil, fmt.Errorf("%s: %s: invalid value %q; must be one of: %s", place, option, value, strings.Join(rule.values, ", "))
 		case rule.note != "":
 			if !repeated {
 				found[option] = value

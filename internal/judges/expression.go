@@ -337,8 +337,6 @@ type call struct {
 	run      functions.FunctionOp
 }
 
-var _ interpreter.InterpretableV2 = (*call)(nil)
-
 // ID implements interpreter.Interpretable.
 func (c *call) ID() int64 { return c.replaced.ID() }
 

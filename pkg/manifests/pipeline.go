@@ -38,11 +38,10 @@ type pipeline struct {
 }
 
 var (
-	_ TransformableGenerator = &pipeline{}
-	_ types.SchemeBuilder    = &pipeline{}
-	_ Pure                   = &pipeline{}
-	_ generator.Suspending   = &pipeline{}
-	_ generator.Conditioned  = &pipeline{}
+	_ types.SchemeBuilder   = &pipeline{}
+	_ Pure                  = &pipeline{}
+	_ generator.Suspending  = &pipeline{}
+	_ generator.Conditioned = &pipeline{}
 )
 
 func (p *pipeline) WithParameterTransformer(transformer ParameterTransformer) TransformableGenerator {

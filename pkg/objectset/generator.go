@@ -34,10 +34,7 @@ import (
 // phases is a generator: it returns the objects of all phases of a set, with phases as apply orders.
 type phases struct{}
 
-var (
-	_ generator.Generator = phases{}
-	_ generator.Pure      = phases{}
-)
+var _ generator.Pure = phases{}
 
 // Fingerprint identifies how objects are read; change it together with that.
 func (phases) Fingerprint() string { return "phases/2" }

@@ -18,7 +18,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // The names of the programs, which are also their file names in the assets folder.
@@ -150,23 +153,17 @@ func sourcesKey() (string, error) {
 }
 
 // waitForLock locks the file. If another process holds it, waitForLock says so once, and waits.
-func waitForLock(ctx context.Context, path string, progress io.Writer) (*os.File, error) {
-	ticker := time.NewTicker(lockInterval)
-	defer ticker.Stop()
-	for told := false; ; told = true {
-		lock, err := lockFile(path)
-		if !errors.Is(err, errLocked) {
-			return lock, err
+func waitForLock(ctx context.Context, path string, progress io.Writer) (lock *os.File, err error) {
+	tell := sync.OnceFunc(func() { _, _ = fmt.Fprintln(progress, "waiting for another process that is building Kubernetes") })
+	err = wait.PollUntilContextCancel(ctx, lockInterval, true, func(context.Context) (bool, error) {
+		lock, err = lockFile(path)
+		if errors.Is(err, errLocked) {
+			tell()
+			return false, nil
 		}
-		if !told {
-			_, _ = fmt.Fprintln(progress, "waiting for another process that is building Kubernetes")
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-ticker.C:
-		}
-	}
+		return true, err
+	})
+	return lock, err
 }
 
 // kwokPackage is built in its own module, which needs none of the replacements of Kubernetes' module.

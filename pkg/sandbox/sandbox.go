@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -420,21 +421,17 @@ func (s *Sandbox) startControllers() error {
 // poll repeats a check until it succeeds. It ends early when a program fails. When the context is done, its error names
 // what it waited for, and the last reason.
 func (s *Sandbox) poll(ctx context.Context, what string, ready func(context.Context) (bool, string)) error {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for {
-		ok, reason := ready(ctx)
-		if ok {
-			return nil
+	reason := ""
+	err := wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (ok bool, err error) {
+		if ok, reason = ready(ctx); ok {
+			return true, nil
 		}
-		select {
-		case <-s.Failed():
-			return s.Failure()
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for %s: %w (%s)", what, ctx.Err(), reason)
-		case <-ticker.C:
-		}
+		return false, s.Failure()
+	})
+	if err != nil && s.Failure() == nil {
+		return fmt.Errorf("waiting for %s: %w (%s)", what, err, reason)
 	}
+	return err
 }
 
 // termGrace is how long a command may take to end after SIGTERM.

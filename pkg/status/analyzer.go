@@ -34,8 +34,6 @@ type Analyzer struct {
 	custom     StatusAnalyzer
 }
 
-var _ StatusAnalyzer = (*Analyzer)(nil)
-
 // NewAnalyzer returns an Analyzer. The reconciler name is the prefix of the annotation that holds the hints.
 func NewAnalyzer(reconcilerName string, options Options) *Analyzer {
 	if options.Clock == nil {

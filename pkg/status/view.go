@@ -42,8 +42,7 @@ func (v view) number(fallback int64, path ...string) int64 {
 }
 
 func (v view) text(path ...string) string {
-	value, _ := v.field(path...)
-	text, _ := value.(string)
+	text, _, _ := unstructured.NestedString(v.object.Object, path...)
 	return text
 }
 

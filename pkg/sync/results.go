@@ -44,19 +44,17 @@ type resultKey struct {
 func (r *results) set(result ResourceSyncResult) {
 	result.Message = texts.Truncate(result.Message, longestResult)
 	key := resultKey{object: result.ResourceKey, phase: result.SyncPhase}
-	at, known := r.at[key]
-	if !known {
-		if r.at == nil {
-			r.at = map[resultKey]int{}
-		}
-		result.Order = len(r.list) + 1
-		r.at[key] = len(r.list)
-		r.list = append(r.list, result)
+	if at, known := r.at[key]; known {
+		result.Message, result.Order = cmp.Or(result.Message, r.list[at].Message), r.list[at].Order
+		r.list[at] = result
 		return
 	}
-	result.Message = cmp.Or(result.Message, r.list[at].Message)
-	result.Order = r.list[at].Order
-	r.list[at] = result
+	if r.at == nil {
+		r.at = map[resultKey]int{}
+	}
+	result.Order = len(r.list) + 1
+	r.at[key] = len(r.list)
+	r.list = append(r.list, result)
 }
 
 // goneText is what is said of an obsolete object that was gone before it could be pruned.
