@@ -183,15 +183,20 @@ func waveOf(annotations map[string]string) (int, error) {
 	if strings.TrimSpace(annotations[key]) == "" {
 		key = HelmHookWeightAnnotation
 	}
+	return integerOf(annotations, key, MaxWave)
+}
+
+// integerOf returns the value of an annotation that is a number, between a maximum and its negative; 0 if there is none.
+func integerOf(annotations map[string]string, key string, most int) (int, error) {
 	value := strings.TrimSpace(annotations[key])
 	if value == "" {
 		return 0, nil
 	}
-	wave, err := strconv.Atoi(value)
-	if err != nil || wave < -MaxWave || wave > MaxWave {
-		return 0, fmt.Errorf("annotation %s: invalid value %q; must be an integer from %d to %d", key, annotations[key], -MaxWave, MaxWave)
+	number, err := strconv.Atoi(value)
+	if err != nil || number < -most || number > most {
+		return 0, fmt.Errorf("annotation %s: invalid value %q; must be an integer from %d to %d", key, annotations[key], -most, most)
 	}
-	return wave, nil
+	return number, nil
 }
 
 func deletePoliciesOf(annotations map[string]string) ([]DeletePolicy, error) {

@@ -51,8 +51,10 @@ type Release struct {
 	Capabilities Capabilities
 	// Service becomes .Release.Service. Defaults to "Helm".
 	Service string
-	// PostRender, if not nil, gets all objects as a stream of YAML documents, and returns the objects to use instead.
-	PostRender func(rendered *bytes.Buffer) (*bytes.Buffer, error)
+	// PostRenderer, if not nil, gets all objects as a stream of YAML documents, and returns the objects to use instead.
+	PostRenderer interface {
+		Run(rendered *bytes.Buffer) (*bytes.Buffer, error)
+	}
 	// Client is called when a template looks up an object for the first time. It must not be nil.
 	Client func() (client.Client, error)
 }
@@ -134,10 +136,10 @@ func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {
 		return nil, err
 	}
 	objects = append(objects, found...)
-	if release.PostRender == nil {
+	if release.PostRenderer == nil {
 		return objects, nil
 	}
-	return postRender(objects, release.PostRender)
+	return postRender(objects, release.PostRenderer.Run)
 }
 
 // renderValues also removes the dependencies that are disabled from the chart.

@@ -23,6 +23,8 @@ import (
 	"go.yaml.in/yaml/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Inherit copies properties of a list to its item.
@@ -230,6 +232,14 @@ func Normalize(values map[string]any) (map[string]any, error) {
 		return nil, fmt.Errorf("value %s %w", located.path[1:], located.err)
 	}
 	return normalized, err
+}
+
+// ValuesOf returns the values of the parameters of a generator; nil if it has no parameters.
+func ValuesOf(parameters types.Unstructurable) map[string]any {
+	if parameters == nil {
+		return nil
+	}
+	return parameters.ToUnstructured()
 }
 
 // IsNormal reports whether Normalize would return equal values.

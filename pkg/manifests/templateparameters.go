@@ -67,11 +67,7 @@ func readTemplate(fsys fs.FS, name string) ([]byte, error) {
 
 // TransformParameters renders the template. An error names the file and, if the template fails, the line.
 func (t *TemplateParameterTransformer) TransformParameters(namespace string, name string, parameters types.Unstructurable) (types.Unstructurable, error) {
-	var given map[string]any
-	if parameters != nil {
-		given = parameters.ToUnstructured()
-	}
-	data, err := manifest.Normalize(given)
+	data, err := manifest.Normalize(manifest.ValuesOf(parameters))
 	if err != nil {
 		return nil, err
 	}

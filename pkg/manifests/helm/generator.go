@@ -213,20 +213,13 @@ func (g *HelmGenerator) release(ctx context.Context, namespace string, name stri
 		// During revision 1, the component was not installed before. Calling it an upgrade as soon as it is installed
 		// would run upgrade hooks without any change of the component.
 		Upgrade:      installed && revision > 1,
-		Values:       valuesOf(parameters),
+		Values:       manifest.ValuesOf(parameters),
 		Capabilities: capabilitiesOf(discovery),
 		Service:      g.options.ReleaseService,
-		PostRender:   g.options.postRender(),
+		PostRenderer: g.options.PostRenderer,
 		// Taking the client from the context marks the result as dependent on the cluster.
 		Client: func() (client.Client, error) { return generator.ClientFromContext(ctx) },
 	}, nil
-}
-
-func valuesOf(parameters types.Unstructurable) map[string]any {
-	if parameters == nil {
-		return nil
-	}
-	return parameters.ToUnstructured()
 }
 
 // capabilitiesOf lists, as Helm does, the API versions and, per API version, the kinds.
@@ -271,13 +264,6 @@ type PostRenderer interface {
 	// comment "# Source: " and the name of its template. It returns the objects to use instead, possibly in the same
 	// buffer; an empty buffer means no objects. It may be called concurrently.
 	Run(renderedManifests *bytes.Buffer) (modifiedManifests *bytes.Buffer, err error)
-}
-
-func (o Options) postRender() func(*bytes.Buffer) (*bytes.Buffer, error) {
-	if o.PostRenderer == nil {
-		return nil
-	}
-	return o.PostRenderer.Run
 }
 
 // fingerprint identifies the options; it is empty if they are not pure.

@@ -129,11 +129,7 @@ func (g *KustomizeGenerator) Generate(ctx context.Context, namespace string, nam
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var given map[string]any
-	if parameters != nil {
-		given = parameters.ToUnstructured()
-	}
-	given, err := manifest.Normalize(given)
+	given, err := manifest.Normalize(manifest.ValuesOf(parameters))
 	if err != nil {
 		return nil, err
 	}
