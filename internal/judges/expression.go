@@ -487,8 +487,7 @@ func (sizes) EstimateSize(element cost.AstNode) *cost.SizeEstimate {
 
 // EstimateCallCost leaves the cost of functions to CEL, except that it knows what an optional value contains.
 func (sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, _ []cost.AstNode) *cost.CallEstimate {
-	switch function {
-	case "orValue", "value":
+	if function == "orValue" || function == "value" {
 		return &cost.CallEstimate{CostEstimate: cost.FixedCostEstimate(1), ResultSize: &cost.SizeEstimate{Min: 0, Max: assumedSize}}
 	}
 	return nil

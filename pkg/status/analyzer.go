@@ -171,12 +171,7 @@ func (a *Analyzer) judgePod(view view, computed *kstatus.Result, result Result) 
 	if view.text("status", "phase") == "Failed" {
 		return Result{Status: FailedStatus, Message: view.podFailure()}
 	}
-	if len(computed.Conditions) == 0 {
-		return result
-	}
-	switch computed.Conditions[0].Reason {
-	case "PodNotScheduled", "PodUnschedulable":
-	default:
+	if len(computed.Conditions) == 0 || !slices.Contains([]string{"PodNotScheduled", "PodUnschedulable"}, computed.Conditions[0].Reason) {
 		return result
 	}
 	result.Message = view.condition("PodScheduled").describe()

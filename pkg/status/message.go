@@ -399,9 +399,7 @@ func exitText(t *corev1.ContainerStateTerminated) string {
 	if t.Signal != 0 {
 		text = fmt.Sprintf("was killed by signal %d", t.Signal)
 	}
-	switch t.Reason {
-	case "", "Error", "Completed":
-	default:
+	if !slices.Contains([]string{"", "Error", "Completed"}, t.Reason) {
 		text += " (" + t.Reason + ")"
 	}
 	return text
