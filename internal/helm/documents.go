@@ -21,6 +21,7 @@ import (
 	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/templating"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // helmAnnotationPrefix is the prefix of all of Helm's annotations.

@@ -219,7 +219,7 @@ func (f family) kinship(other v1alpha1.Set) reconciler.Relation {
 // siblings returns a function that returns the siblings of a set. It lists all sets of the kind in the namespace.
 func siblings[T v1alpha1.Set](cached client.Reader, newList func() client.ObjectList) component.SiblingsFunc[T] {
 	return func(ctx context.Context, reader client.Reader, self T) (map[apitypes.NamespacedName]reconciler.Relation, error) {
-		sets, err := relativesOf(ctx, self, reader, cached, newList)
+		sets, err := familyOf(ctx, self, reader, cached, newList)
 		if err != nil {
 			return nil, err
 		}
@@ -238,7 +238,7 @@ func siblings[T v1alpha1.Set](cached client.Reader, newList func() client.Object
 // wakes the set.
 func olderFirst[T v1alpha1.Set](reader client.Reader, kind deploymentKind) component.HookFunc[T] {
 	return func(ctx context.Context, _ client.Client, self T) error {
-		sets, err := relativesOf(ctx, self, reader, reader, kind.newSets)
+		sets, err := familyOf(ctx, self, reader, reader, kind.newSets)
 		if err != nil {
 			return err
 		}
@@ -265,9 +265,9 @@ const olderFirstDelay = time.Minute
 // indexPrevious is the index of sets in the cache by the names of their previous sets.
 const indexPrevious = "spec.previous"
 
-// relativesOf returns the relatives of a set. The reader lists all sets of a namespace; cached has the index. Sets that
+// familyOf returns the relatives of a set. The reader lists all sets of a namespace; cached has the index. Sets that
 // name the set directly are found even if the cache does not have them yet.
-func relativesOf(ctx context.Context, set v1alpha1.Set, reader, cached client.Reader, newList func() client.ObjectList) (family, error) {
+func familyOf(ctx context.Context, set v1alpha1.Set, reader, cached client.Reader, newList func() client.ObjectList) (family, error) {
 	sets, err := setsIn(ctx, reader, newList(), set.GetNamespace())
 	if err != nil {
 		return family{}, err
@@ -375,7 +375,7 @@ func (w waker) changed(ctx context.Context, object any) {
 	if !ok {
 		return
 	}
-	sets, err := relativesOf(ctx, set, w.cache, w.cache, w.kind.newSets)
+	sets, err := familyOf(ctx, set, w.cache, w.cache, w.kind.newSets)
 	if err != nil {
 		w.log.Error(err, "siblings of a set cannot be found", "namespace", set.GetNamespace(), "name", set.GetName())
 		return

@@ -75,7 +75,10 @@ func (r Reference) Fetch(ctx context.Context, options Options) (File, error) {
 		return File{}, err
 	}
 	defer client.CloseIdleConnections()
-	f := &fetcher{client: client, options: options}
+	return (&fetcher{client: client, options: options}).fetch(ctx, r)
+}
+
+func (f *fetcher) fetch(ctx context.Context, r Reference) (File, error) {
 	switch {
 	case r.url.Scheme == schemeOCI:
 		return f.pull(r)
