@@ -86,7 +86,7 @@ func (t *TemplateParameterTransformer) TransformParameters(namespace string, nam
 	}
 	transformed, isMap := content.(map[string]any)
 	if !isMap && content != nil {
-		return nil, fmt.Errorf("reading the output of parameter template %s: it is not a map, but a %T", t.path, content)
+		return nil, fmt.Errorf("reading the output of parameter template %s: it is not a map", t.path)
 	}
 	return types.UnstructurableMap(transformed), nil
 }
