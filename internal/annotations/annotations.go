@@ -22,7 +22,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// policies are the values of the policies, by suffix.
+// policies are the values of the policies, and of the annotations that make objects hooks, by suffix.
 var policies = map[string][]string{
 	types.AnnotationKeySuffixAdoptionPolicy: {types.AdoptionPolicyNever, types.AdoptionPolicyIfUnowned, types.AdoptionPolicyAlways},
 	types.AnnotationKeySuffixReconcilePolicy: {
@@ -43,6 +43,9 @@ var policies = map[string][]string{
 	types.AnnotationKeySuffixReadyTimeoutPolicy: {types.ReadyTimeoutPolicyFail, types.ReadyTimeoutPolicyContinue},
 	types.AnnotationKeySuffixAwait:              {types.AwaitAlways, types.AwaitNever},
 	types.AnnotationKeySuffixMissingTypePolicy:  {types.MissingTypePolicyRefuse, types.MissingTypePolicyWait},
+	types.AnnotationKeySuffixDeletionHook:       {types.DeletionHookPreDelete, types.DeletionHookPostDelete},
+	types.AnnotationKeySuffixReleaseHook:        {types.ReleaseHookTest, types.ReleaseHookPreRollback, types.ReleaseHookPostRollback},
+	types.AnnotationKeySuffixApplyHook:          {types.ApplyHookPostApply, types.ApplyHookOnFailure},
 }
 
 // deprecated are values that mean the same as no annotation, by suffix.
@@ -64,9 +67,6 @@ var others = map[string]func(string) error{
 	types.AnnotationKeySuffixStatusHint:          errorOf(status.ParseHints),
 	types.AnnotationKeySuffixReadyWhen:           errorOf(judges.Compile),
 	types.AnnotationKeySuffixFailWhen:            errorOf(judges.Compile),
-	types.AnnotationKeySuffixDeletionHook:        errorOf(DeletionHook),
-	types.AnnotationKeySuffixReleaseHook:         errorOf(ReleaseHook),
-	types.AnnotationKeySuffixApplyHook:           errorOf(ApplyHook),
 	types.AnnotationKeySuffixVersioned:           errorOf(Flag),
 	types.AnnotationKeySuffixKeptVersions:        errorOf(KeptVersions),
 }
@@ -98,8 +98,8 @@ func Check(suffix string, value string) error {
 	return fmt.Errorf("unknown annotation %q; must be one of: %s", suffix, strings.Join(Suffixes(), ", "))
 }
 
-// Policy returns the value of a policy, given by the suffix of its annotation, in kebab-case. It is empty for the
-// deprecated value "default".
+// Policy returns the value of a policy, or of an annotation that makes an object a hook, given by the suffix of its
+// annotation, in kebab-case. It is empty for the deprecated value "default".
 func Policy(suffix string, text string) (string, error) {
 	if alias, ok := deprecated[suffix]; ok && Kebab(text) == alias {
 		return "", nil
@@ -119,21 +119,6 @@ func OneOf(text string, allowed ...string) (string, error) {
 func Flag(text string) (bool, error) {
 	value, err := OneOf(text, "true", "false")
 	return value == "true", err
-}
-
-// DeletionHook parses the time at which a deletion hook is applied.
-func DeletionHook(text string) (string, error) {
-	return OneOf(text, types.DeletionHookPreDelete, types.DeletionHookPostDelete)
-}
-
-// ApplyHook parses the event after which an apply hook is applied.
-func ApplyHook(text string) (string, error) {
-	return OneOf(text, types.ApplyHookPostApply, types.ApplyHookOnFailure)
-}
-
-// ReleaseHook parses the operations at which a release hook is applied.
-func ReleaseHook(text string) (string, error) {
-	return OneOf(text, types.ReleaseHookTest, types.ReleaseHookPreRollback, types.ReleaseHookPostRollback)
 }
 
 // Fields parses fields of manifests.
@@ -370,16 +355,10 @@ func isForManifests(suffix string) bool {
 
 // suggestion names the known suffix that was probably meant; empty if there is none.
 func suggestion(suffix string) string {
-	best, least := "", 3
-	for _, known := range Suffixes() {
-		if d := texts.Distance(Kebab(suffix), known); d < least {
-			best, least = known, d
-		}
+	if best := texts.Nearest(Kebab(suffix), Suffixes()); best != "" {
+		return fmt.Sprintf("; did you mean %s?", best)
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %s?", best)
+	return ""
 }
 
 // isMisspelt reports whether a prefix is almost the wanted one.

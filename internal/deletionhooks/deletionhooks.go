@@ -135,7 +135,7 @@ func takeHook(object *unstructured.Unstructured, prefix string, problems []strin
 	if _, versioned := values[prefix+types.AnnotationKeySuffixVersioned]; versioned {
 		problems = append(problems, fmt.Sprintf("%s: annotation %s: a deletion hook has no versions", nameOf(object), prefix+types.AnnotationKeySuffixVersioned))
 	}
-	hook, _ = annotations.DeletionHook(values[prefix+types.AnnotationKeySuffixDeletionHook])
+	hook, _ = annotations.Policy(types.AnnotationKeySuffixDeletionHook, values[prefix+types.AnnotationKeySuffixDeletionHook])
 	delete(values, prefix+types.AnnotationKeySuffixDeletionHook)
 	// A failed hook stays until a user deletes it, and then runs again.
 	delete(values, prefix+types.AnnotationKeySuffixPurgeOnFailure)

@@ -104,7 +104,7 @@ func TestWholeOptions(t *testing.T) {
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ reason, key, value, want string }{
-		{"a misspelt phase", HookAnnotation, "Presync", `annotation argocd.argoproj.io/hook: invalid value "Presync": "Presync" is not known; must be one of: PreSync, Sync, `},
+		{"a misspelt phase", HookAnnotation, "Presync", `annotation argocd.argoproj.io/hook: invalid value "Presync": "Presync" is not known; must be one of: PostDelete, PostSync, `},
 		{"an unknown hook of Helm", HelmHookAnnotation, "pre-instal", `annotation helm.sh/hook: invalid value "pre-instal": "pre-instal" is not known; must be one of: crd-install, `},
 		{"no number", SyncWaveAnnotation, "first", `annotation argocd.argoproj.io/sync-wave: invalid value "first"; must be an integer from -9999 to 9999`},
 		{"too late", SyncWaveAnnotation, "10000", "integer from -9999 to 9999"},

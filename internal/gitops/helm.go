@@ -120,12 +120,11 @@ const (
 )
 
 const (
-	minHookWeight = -100
-	maxHookWeight = 100
+	maxHookWeight = 100 // the least one is its negative
 
 	// Pre hooks use the waves below wave 0, post hooks those above it; hooks are purged in the
 	// outermost waves.
-	preHookOffset  = minHookWeight - 1
+	preHookOffset  = -maxHookWeight - 1
 	postHookOffset = maxHookWeight + 1
 	lastPreWave    = maxHookWeight + preHookOffset
 	lastPostWave   = maxHookWeight + postHookOffset
@@ -154,7 +153,7 @@ func (m HelmMapper) parseHook(annotations map[string]string) (*helmHook, error) 
 		// The other annotations have no effect.
 		return result, nil
 	}
-	if result.weight, err = parseHookWeight(annotations[HelmHookWeightAnnotation]); err != nil {
+	if result.weight, err = integerOf(annotations, HelmHookWeightAnnotation, maxHookWeight); err != nil {
 		return nil, err
 	}
 	if policies := annotations[HelmHookDeletePolicyAnnotation]; strings.TrimSpace(policies) != "" {
@@ -173,18 +172,6 @@ func parseList(annotation, value string, allowed []string, obsolete ...string) (
 		}
 	}
 	return items, nil
-}
-
-func parseHookWeight(value string) (int, error) {
-	value = strings.TrimSpace(value)
-	if value == "" {
-		return 0, nil
-	}
-	weight, err := strconv.Atoi(value)
-	if err != nil || weight < minHookWeight || weight > maxHookWeight {
-		return 0, fmt.Errorf("annotation %s: invalid value %q; must be an integer from %d to %d", HelmHookWeightAnnotation, value, minHookWeight, maxHookWeight)
-	}
-	return weight, nil
 }
 
 // mapHook returns the annotations of the reconciler that the hook becomes, in addition to the given ones: one set if it

@@ -53,11 +53,10 @@ const (
 
 var phases = []Phase{PreSync, Sync, PostSync, SyncFail, PreDelete, PostDelete}
 
-// skip is a value beside the phases.
-const skip = "Skip"
-
-// hookValues are all values.
-const hookValues = "PreSync, Sync, PostSync, SyncFail, PreDelete, PostDelete, " + skip
+// argoPhases has all hooks of Argo CD; the phase is empty for the value beside the phases.
+var argoPhases = map[string]Phase{
+	"PreSync": PreSync, "Sync": Sync, "PostSync": PostSync, "SyncFail": SyncFail, "PreDelete": PreDelete, "PostDelete": PostDelete, "Skip": "",
+}
 
 // helmPhases has all hooks of Helm; the phase is empty if Argo CD knows none for it.
 var helmPhases = map[string]Phase{
@@ -117,12 +116,8 @@ func HasHelmHook(annotations map[string]string) bool {
 
 // IsSteered reports whether an object has annotations of Argo CD that Read reads.
 func IsSteered(annotations map[string]string) bool {
-	for _, key := range []string{HookAnnotation, HookDeletePolicyAnnotation, SyncWaveAnnotation, SyncOptionsAnnotation} {
-		if _, exists := annotations[key]; exists {
-			return true
-		}
-	}
-	return false
+	keys := []string{HookAnnotation, HookDeletePolicyAnnotation, SyncWaveAnnotation, SyncOptionsAnnotation}
+	return slices.ContainsFunc(keys, func(key string) bool { _, exists := annotations[key]; return exists })
 }
 
 // Read returns what the annotations of an object say. The error names the annotation, its value, and what is allowed.
@@ -158,32 +153,19 @@ func Read(annotations map[string]string) (Steering, error) {
 
 // phasesOf returns the phases of an object, and whether it is a hook.
 func phasesOf(annotations map[string]string) (hook bool, found []Phase, err error) {
-	values := split(annotations[HookAnnotation])
+	key, known := HookAnnotation, argoPhases
+	values := split(annotations[key])
 	if len(values) == 0 {
-		return helmPhasesOf(annotations)
-	}
-	for _, value := range values {
-		switch {
-		case value == skip:
-		case slices.Contains(phases, Phase(value)):
-			found = append(found, Phase(value))
-		default:
-			return false, nil, invalid(HookAnnotation, annotations[HookAnnotation], value, hookValues)
+		key, known = HelmHookAnnotation, helmPhases
+		if values = split(strings.ToLower(annotations[key])); len(values) == 0 || slices.Equal(values, []string{crdInstall}) {
+			return false, []Phase{Sync}, nil
 		}
 	}
-	return len(found) > 0, inOrder(found), nil
-}
-
-func helmPhasesOf(annotations map[string]string) (hook bool, found []Phase, err error) {
-	values := split(strings.ToLower(annotations[HelmHookAnnotation]))
-	if len(values) == 0 || slices.Equal(values, []string{crdInstall}) {
-		return false, []Phase{Sync}, nil
-	}
 	for _, value := range values {
-		phase, known := helmPhases[value]
+		phase, ok := known[value]
 		switch {
-		case !known:
-			return false, nil, invalid(HelmHookAnnotation, annotations[HelmHookAnnotation], value, sorted(helmPhases))
+		case !ok:
+			return false, nil, invalid(key, annotations[key], value, sorted(known))
 		case phase != "":
 			found = append(found, phase)
 		}
@@ -201,15 +183,20 @@ func waveOf(annotations map[string]string) (int, error) {
 	if strings.TrimSpace(annotations[key]) == "" {
 		key = HelmHookWeightAnnotation
 	}
+	return integerOf(annotations, key, MaxWave)
+}
+
+// integerOf returns the value of an annotation that is a number, between a maximum and its negative; 0 if there is none.
+func integerOf(annotations map[string]string, key string, most int) (int, error) {
 	value := strings.TrimSpace(annotations[key])
 	if value == "" {
 		return 0, nil
 	}
-	wave, err := strconv.Atoi(value)
-	if err != nil || wave < -MaxWave || wave > MaxWave {
-		return 0, fmt.Errorf("annotation %s: invalid value %q; must be an integer from %d to %d", key, annotations[key], -MaxWave, MaxWave)
+	number, err := strconv.Atoi(value)
+	if err != nil || number < -most || number > most {
+		return 0, fmt.Errorf("annotation %s: invalid value %q; must be an integer from %d to %d", key, annotations[key], -most, most)
 	}
-	return wave, nil
+	return number, nil
 }
 
 func deletePoliciesOf(annotations map[string]string) ([]DeletePolicy, error) {
@@ -246,21 +233,12 @@ func split(value string) []string {
 	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 }
 
-// oneOf completes "must be …" with the allowed values, of which there is at least one.
-func oneOf(values []string) string {
-	if len(values) == 1 {
-		return values[0]
-	}
-	return "one of: " + strings.Join(values, ", ")
-}
-
 // sorted returns the keys of a table as a text.
 func sorted[K ~string, V any](table map[K]V) string {
-	keys := make([]string, 0, len(table))
-	for key := range table {
+	var keys []string
+	for _, key := range slices.Sorted(maps.Keys(table)) {
 		keys = append(keys, string(key))
 	}
-	slices.Sort(keys)
 	return strings.Join(keys, ", ")
 }
 
@@ -375,7 +353,7 @@ func ReadOptions(place, text string) (found Options, notes []string, err error) 
 		case rule.refused[value] != "":
 			return nil, nil, fmt.Errorf("%s: %s: value %q is not supported, because %s", place, option, value, rule.refused[value])
 		case !slices.Contains(rule.values, value):
-			return nil, nil, fmt.Errorf("%s: %s: invalid value %q; must be %s", place, option, value, oneOf(rule.values))
+			return nil, nil, fmt.Errorf("%s: %s: invalid value %q; must be one of: %s", place, option, value, strings.Join(rule.values, ", "))
 		case rule.note != "":
 			if !repeated {
 				found[option] = value

@@ -39,15 +39,10 @@ type Chart struct {
 // otherwise, the error is a MissingDependenciesError. If fsys is nil, the path is one of the operating system;
 // otherwise a leading slash is ignored. Symbolic links are followed, if the file system does so.
 func Load(fsys fs.FS, path string) (*Chart, error) {
-	files, err := readFiles(fsys, path)
+	parsed, files, err := parse(fsys, path)
 	if err != nil {
-		return nil, fmt.Errorf("reading chart %s: %w", path, err)
+		return nil, err
 	}
-	parsed, err := loader.LoadFiles(files)
-	if err != nil {
-		return nil, fmt.Errorf("reading chart %s: %w", path, err)
-	}
-	sortDependencies(parsed)
 	var missing *MissingDependenciesError
 	if err := checkInstallable(parsed); errors.As(err, &missing) {
 		return nil, fmt.Errorf("reading chart %s: %w; \"helm dependency build\" puts them there", path, err)
@@ -55,6 +50,23 @@ func Load(fsys fs.FS, path string) (*Chart, error) {
 		return nil, fmt.Errorf("reading chart %s: %w", path, err)
 	}
 	return &Chart{parsed: parsed, fingerprint: fingerprint(files)}, nil
+}
+
+// parse reads a chart, which need not be complete.
+func parse(fsys fs.FS, path string) (*chart.Chart, []*loader.BufferedFile, error) {
+	files, err := unpack(fsys, path)
+	if err == nil {
+		err = checkFiles(files)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading chart %s: %w", path, err)
+	}
+	parsed, err := loader.LoadFiles(files)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading chart %s: %w", path, err)
+	}
+	sortDependencies(parsed)
+	return parsed, files, nil
 }
 
 // Name returns the name of the chart from its metadata.
@@ -115,17 +127,12 @@ func sortDependencies(parent *chart.Chart) {
 }
 
 func checkInstallable(parsed *chart.Chart) error {
-	switch parsed.Metadata.Type {
-	case "", "application":
-	default:
+	if kind := parsed.Metadata.Type; kind != "" && kind != "application" {
 		return fmt.Errorf("chart %s has type %q; only application charts can be installed", parsed.Name(), parsed.Metadata.Type)
 	}
 	var missing []string
 	for _, declared := range parsed.Metadata.Dependencies {
-		present := slices.ContainsFunc(parsed.Dependencies(), func(dependency *chart.Chart) bool {
-			return dependency.Name() == declared.Name
-		})
-		if !present {
+		if !slices.ContainsFunc(parsed.Dependencies(), func(dependency *chart.Chart) bool { return dependency.Name() == declared.Name }) {
 			missing = append(missing, strings.TrimSpace(declared.Name+" "+declared.Version))
 		}
 	}
@@ -235,15 +242,10 @@ type Dependency struct {
 // that. The path is that of Load; other than there, dependencies may be missing. It fails if the chart, or a chart in
 // it, cannot be read.
 func Dependencies(fsys fs.FS, path string) (name string, dependencies []Dependency, err error) {
-	files, err := readFiles(fsys, path)
+	parsed, _, err := parse(fsys, path)
 	if err != nil {
-		return "", nil, fmt.Errorf("reading chart %s: %w", path, err)
+		return "", nil, err
 	}
-	parsed, err := loader.LoadFiles(files)
-	if err != nil {
-		return "", nil, fmt.Errorf("reading chart %s: %w", path, err)
-	}
-	sortDependencies(parsed)
 	for _, declared := range parsed.Metadata.Dependencies {
 		dependencies = append(dependencies, describe(parsed, declared))
 	}
@@ -308,15 +310,7 @@ func Satisfies(version, wanted string) bool {
 // byteOrderMark is what some editors put in front of UTF-8 text.
 var byteOrderMark = []byte{0xEF, 0xBB, 0xBF}
 
-// readFiles returns the files of a chart, those of a folder sorted by name. Names are relative to the chart.
-func readFiles(fsys fs.FS, name string) ([]*loader.BufferedFile, error) {
-	files, err := unpack(fsys, name)
-	if err != nil {
-		return nil, err
-	}
-	return files, checkFiles(files)
-}
-
+// unpack returns the files of a chart, those of a folder sorted by name. Names are relative to the chart.
 func unpack(fsys fs.FS, name string) ([]*loader.BufferedFile, error) {
 	fsys, name, err := locate(fsys, name)
 	if err != nil {

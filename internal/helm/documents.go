@@ -15,11 +15,13 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/templating"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // helmAnnotationPrefix is the prefix of all of Helm's annotations.
@@ -38,9 +40,14 @@ type document struct {
 func documentsOf(name string, content []byte) []document {
 	var all []document
 	for i, text := range splitDocuments(content) {
-		all = append(all, document{source: name + documentInSource + strconv.Itoa(i+1), content: text})
+		all = append(all, document{source: sourceOf(name, i), content: text})
 	}
 	return all
+}
+
+// sourceOf names a document of a file, which are counted from 0.
+func sourceOf(file string, document int) string {
+	return file + documentInSource + strconv.Itoa(document+1)
 }
 
 // parseDocuments returns the objects of documents, in their order. The error is that of the first document that has
@@ -74,14 +81,9 @@ func inherit(list, item *unstructured.Unstructured) {
 	inherited := list.GetAnnotations()
 	maps.DeleteFunc(inherited, func(key string, _ string) bool { return !isHelms(key) })
 	annotations := item.GetAnnotations()
-	if len(inherited) == 0 || slices.ContainsFunc(slices.Collect(maps.Keys(annotations)), isHelms) {
-		return
+	if len(inherited) > 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(annotations)), isHelms) {
+		item.SetAnnotations(labels.Merge(annotations, inherited))
 	}
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	maps.Copy(annotations, inherited)
-	item.SetAnnotations(annotations)
 }
 
 func isHelms(annotation string) bool { return strings.HasPrefix(annotation, helmAnnotationPrefix) }
@@ -157,14 +159,14 @@ func postRender(objects []Object, run func(*bytes.Buffer) (*bytes.Buffer, error)
 	if err != nil {
 		return nil, err
 	}
-	definitions := map[identity]bool{}
+	definitions := map[types.ObjectID]bool{}
 	for _, object := range objects {
 		if object.Definition {
-			definitions[identityOf(object)] = true
+			definitions[types.IDOf(object)] = true
 		}
 	}
 	for i := range result {
-		result[i].Definition = definitions[identityOf(result[i])]
+		result[i].Definition = definitions[types.IDOf(result[i])]
 	}
 	return result, nil
 }
@@ -216,32 +218,16 @@ type RecordedHook struct {
 // come last, and the others are in the order in which Helm has installed them. Definitions of the crds folders are not
 // part of what Helm records.
 func ParseRecorded(manifest string, hooks []RecordedHook) ([]Object, error) {
-	var objects []Object
-	add := func(file string, document []byte, number int) error {
-		source := file + documentInSource + strconv.Itoa(number)
-		found, err := parseDocument(document)
-		if err != nil {
-			return fmt.Errorf("parsing %s: %w", source, err)
-		}
-		for _, object := range found {
-			objects = append(objects, Object{Unstructured: object, Source: source})
-		}
-		return nil
-	}
-	for i, document := range splitDocuments([]byte(manifest)) {
-		if err := add(cmp.Or(fileOf(document), "manifest"), document, i+1); err != nil {
-			return nil, err
-		}
+	var all []document
+	for i, content := range splitDocuments([]byte(manifest)) {
+		all = append(all, document{source: sourceOf(cmp.Or(fileOf(content), "manifest"), i), content: content})
 	}
 	for _, hook := range hooks {
-		for i, document := range splitDocuments([]byte(hook.Manifest)) {
-			if err := add(hook.Path, document, i+1); err != nil {
-				return nil, err
-			}
-		}
+		all = append(all, documentsOf(hook.Path, []byte(hook.Manifest))...)
 	}
+	objects, err := parseDocuments(all)
 	slices.SortStableFunc(objects, func(a, b Object) int { return cmp.Compare(a.File(), b.File()) })
-	return objects, nil
+	return objects, err
 }
 
 // fileOf returns the file that the first line of a document names; empty if it names none.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ var library = newLibrary()
 // what cannot be read is a map with the key "Error", or a list of the error alone.
 func newLibrary() template.FuncMap {
 	functions := templating.Sprig()
-	for name, function := range map[string]any{
+	maps.Copy(functions, map[string]any{
 		"toYaml":        limited(toYaml),
 		"toYamlPretty":  limited(toYamlPretty),
 		"toToml":        limited(toToml),
@@ -45,9 +46,7 @@ func newLibrary() template.FuncMap {
 		"getHostByName": func(string) string { return "" },
 		// A rendering binds its own.
 		"lookup": templating.Lookup{}.One,
-	} {
-		functions[name] = function
-	}
+	})
 	return functions
 }
 
@@ -61,13 +60,19 @@ func limited(write func(value any) string) func(value any) (string, error) {
 	}
 }
 
-func prettyJSON(value any) string {
-	raw, err := json.MarshalIndent(value, "", "  ")
+// written returns what was written, without a line break at the end; empty if it failed.
+func written(raw []byte, err error) string {
 	if err != nil {
 		return ""
 	}
-	return string(raw)
+	return strings.TrimSuffix(string(raw), "\n")
 }
+
+func prettyJSON(value any) string { return written(json.MarshalIndent(value, "", "  ")) }
+
+func toJSON(value any) string { return written(json.Marshal(value)) }
+
+func toYaml(value any) string { return written(yaml.Marshal(value)) }
 
 // maxKeyParts is the maximum number of parts of a dotted key: the library takes much memory for each.
 const maxKeyParts = 100
@@ -81,22 +86,12 @@ func unmarshalToml(raw []byte, value any) error {
 	return toml.Unmarshal(raw, value)
 }
 
-func toYaml(value any) string {
-	raw, err := yaml.Marshal(value)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSuffix(string(raw), "\n")
-}
-
 func toYamlPretty(value any) string {
 	var raw bytes.Buffer
 	encoder := goyaml.NewEncoder(&raw)
 	encoder.SetIndent(2)
-	if err := encoder.Encode(value); err != nil {
-		return ""
-	}
-	return strings.TrimSuffix(raw.String(), "\n")
+	err := encoder.Encode(value)
+	return written(raw.Bytes(), err)
 }
 
 // toToml returns the error if there is one, as Helm does.
@@ -106,14 +101,6 @@ func toToml(value any) string {
 		return err.Error()
 	}
 	return raw.String()
-}
-
-func toJSON(value any) string {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		return ""
-	}
-	return string(raw)
 }
 
 func unmarshalYaml(raw []byte, value any) error {
@@ -212,13 +199,12 @@ func stableReport(report string) string {
 		findings = nil
 	}
 	for _, line := range strings.Split(strings.TrimSpace(report), "\n") {
-		switch {
-		case strings.HasPrefix(strings.TrimLeft(line, " "), bullet):
+		if strings.HasPrefix(strings.TrimLeft(line, " "), bullet) {
 			findings = append(findings, sortProperties(line))
-		default:
-			flush()
-			out = append(out, line)
+			continue
 		}
+		flush()
+		out = append(out, line)
 	}
 	flush()
 	return strings.Join(out, "\n")

@@ -30,6 +30,7 @@ import (
 	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/templating"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // notesSuffix marks the file that Helm prints after an installation.
@@ -50,8 +51,10 @@ type Release struct {
 	Capabilities Capabilities
 	// Service becomes .Release.Service. Defaults to "Helm".
 	Service string
-	// PostRender, if not nil, gets all objects as a stream of YAML documents, and returns the objects to use instead.
-	PostRender func(rendered *bytes.Buffer) (*bytes.Buffer, error)
+	// PostRenderer, if not nil, gets all objects as a stream of YAML documents, and returns the objects to use instead.
+	PostRenderer interface {
+		Run(rendered *bytes.Buffer) (*bytes.Buffer, error)
+	}
 	// Client is called when a template looks up an object for the first time. It must not be nil.
 	Client func() (client.Client, error)
 }
@@ -133,10 +136,10 @@ func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {
 		return nil, err
 	}
 	objects = append(objects, found...)
-	if release.PostRender == nil {
+	if release.PostRenderer == nil {
 		return objects, nil
 	}
-	return postRender(objects, release.PostRender)
+	return postRender(objects, release.PostRenderer.Run)
 }
 
 // renderValues also removes the dependencies that are disabled from the chart.
@@ -174,14 +177,6 @@ func renderValues(parsed *chart.Chart, release Release) (chartutil.Values, error
 	return rendered, nil
 }
 
-// identity identifies an object, whatever its content.
-type identity struct{ group, kind, namespace, name string }
-
-func identityOf(object Object) identity {
-	gvk := object.GroupVersionKind()
-	return identity{group: gvk.Group, kind: gvk.Kind, namespace: object.GetNamespace(), name: object.GetName()}
-}
-
 // definitions returns the objects of the crds folders of the chart and its remaining dependencies. The same
 // definition is found several times if a dependency is used under several names.
 func definitions(parsed *chart.Chart) ([]Object, error) {
@@ -193,11 +188,11 @@ func definitions(parsed *chart.Chart) ([]Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen := map[identity]bool{}
+	seen := map[types.ObjectID]bool{}
 	var objects []Object
 	for _, object := range found {
-		if !seen[identityOf(object)] {
-			seen[identityOf(object)] = true
+		if id := types.IDOf(object); !seen[id] {
+			seen[id] = true
 			object.Definition = true
 			objects = append(objects, object)
 		}
@@ -379,23 +374,26 @@ func MergeValues(input ValuesInput) (map[string]any, error) {
 		}
 	}
 	// An assignment may contain a password, so errors name its path at most.
-	for _, assignment := range input.Set {
-		if err := strvals.ParseInto(assignment, merged); err != nil {
-			return nil, fmt.Errorf("parsing --set %s: %w", pathOf(assignment), err)
-		}
+	read := func(name []rune) (any, error) {
+		content, err := input.Read(string(name))
+		return string(content), err
 	}
-	for _, assignment := range input.SetString {
-		if err := strvals.ParseIntoString(assignment, merged); err != nil {
-			return nil, fmt.Errorf("parsing --set-string %s: %w", pathOf(assignment), err)
-		}
-	}
-	for _, assignment := range input.SetFile {
-		read := func(name []rune) (any, error) {
-			content, err := input.Read(string(name))
-			return string(content), err
-		}
-		if err := strvals.ParseIntoFile(assignment, merged, read); err != nil {
-			return nil, fmt.Errorf("parsing --set-file %s: %w", pathOf(assignment), err)
+	for _, of := range []struct {
+		flag        string
+		assignments []string
+		parse       func(assignment string, into map[string]any) error
+	}{
+		{"--set", input.Set, strvals.ParseInto},
+		{"--set-string", input.SetString, strvals.ParseIntoString},
+		{"--set-file", input.SetFile, func(assignment string, into map[string]any) error {
+			return strvals.ParseIntoFile(assignment, into, read)
+		}},
+	} {
+		for _, assignment := range of.assignments {
+			if err := of.parse(assignment, merged); err != nil {
+				path, _, _ := strings.Cut(assignment, "=")
+				return nil, fmt.Errorf("parsing %s %s: %w", of.flag, path, err)
+			}
 		}
 	}
 	return merged, nil
@@ -435,10 +433,4 @@ func mergeGiven(under, over map[string]any) {
 		}
 		under[key] = value
 	}
-}
-
-// pathOf returns the path of an assignment.
-func pathOf(assignment string) string {
-	path, _, _ := strings.Cut(assignment, "=")
-	return path
 }

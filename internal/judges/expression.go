@@ -198,14 +198,6 @@ func isSecret(object *unstructured.Unstructured) bool {
 	return object.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Secret"}
 }
 
-func newDecorator() (interpreter.InterpretableDecoratorV2, error) {
-	env, err := environment()
-	if err != nil {
-		return nil, err
-	}
-	return charged(env)
-}
-
 func newEnvironment() (*cel.Env, error) {
 	return cel.NewEnv( //nolint:wrapcheck // the caller wraps it
 		cel.Variable(Variable, cel.DynType),
@@ -345,8 +337,6 @@ type call struct {
 	run      functions.FunctionOp
 }
 
-var _ interpreter.InterpretableV2 = (*call)(nil)
-
 // ID implements interpreter.Interpretable.
 func (c *call) ID() int64 { return c.replaced.ID() }
 
@@ -389,8 +379,12 @@ func (l literal) Eval(variables interpreter.Activation) ref.Val {
 	return interpreter.EvalActivation(variables, l.Exec)
 }
 
-// charged returns a decorator that replaces the calls and literals of an expression.
-func charged(env *cel.Env) (interpreter.InterpretableDecoratorV2, error) {
+// newDecorator returns a decorator that replaces the calls and literals of an expression.
+func newDecorator() (interpreter.InterpretableDecoratorV2, error) {
+	env, err := environment()
+	if err != nil {
+		return nil, err
+	}
 	known := map[string]functions.FunctionOp{}
 	for name, function := range env.Functions() {
 		bindings, err := function.Bindings()
@@ -493,8 +487,7 @@ func (sizes) EstimateSize(element cost.AstNode) *cost.SizeEstimate {
 
 // EstimateCallCost leaves the cost of functions to CEL, except that it knows what an optional value contains.
 func (sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, _ []cost.AstNode) *cost.CallEstimate {
-	switch function {
-	case "orValue", "value":
+	if function == "orValue" || function == "value" {
 		return &cost.CallEstimate{CostEstimate: cost.FixedCostEstimate(1), ResultSize: &cost.SizeEstimate{Min: 0, Max: assumedSize}}
 	}
 	return nil

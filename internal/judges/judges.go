@@ -48,7 +48,9 @@ func (a assigned) limit() uint64 {
 
 // New returns Judges with one judge for all owners. The reconciler name is the prefix of the annotations.
 func New(reconcilerName string, fallback status.Judge) *Judges {
-	return &Judges{conditions: newConditions(reconcilerName), fallback: fallback, owners: map[string]assigned{}}
+	return &Judges{fallback: fallback, owners: map[string]assigned{}, conditions: conditions{
+		readyWhen: reconcilerName + "/" + types.AnnotationKeySuffixReadyWhen, failWhen: reconcilerName + "/" + types.AnnotationKeySuffixFailWhen,
+	}}
 }
 
 // Assign sets the judge of an owner; nil stands for that of the reconciler.
@@ -269,8 +271,7 @@ func (a awaiting) Rules() string { return a.base.Rules() }
 
 // JudgesMetadata implements status.MetadataJudge.
 func (a awaiting) JudgesMetadata(kind schema.GroupKind) bool {
-	metadata, ok := a.base.(status.MetadataJudge)
-	return ok && metadata.JudgesMetadata(kind)
+	return judgesMetadata(a.base, kind)
 }
 
 // Overrules implements status.OverrulingJudge.
@@ -296,13 +297,6 @@ func hasReported(object *unstructured.Unstructured) bool {
 // conditions are the annotations ready-when and fail-when of objects.
 type conditions struct {
 	readyWhen, failWhen string // keys
-}
-
-func newConditions(reconcilerName string) conditions {
-	return conditions{
-		readyWhen: reconcilerName + "/" + types.AnnotationKeySuffixReadyWhen,
-		failWhen:  reconcilerName + "/" + types.AnnotationKeySuffixFailWhen,
-	}
 }
 
 // judge returns the status of an object that is not being deleted by its annotations, and by a judge where these say

@@ -207,17 +207,22 @@ func CheckSingle(text []byte) error {
 	if err := CheckSize(text); err != nil {
 		return err
 	}
+	if hasSecond(text) {
+		return &SecondValueError{Line: lineOfSecond(text)}
+	}
+	return nil
+}
+
+// hasSecond reports whether a text has more than one value. One that cannot be decoded does not count.
+func hasSecond(text []byte) bool {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var content any
 	for content == nil {
 		if decoder.Decode(&content) != nil {
-			return nil
+			return false
 		}
 	}
-	if hasMore(decoder) {
-		return &SecondValueError{Line: lineOfSecond(text)}
-	}
-	return nil
+	return hasMore(decoder)
 }
 
 // CheckSeparated returns a *SecondValueError if one of the documents of a text, which lines with --- separate, has more
@@ -286,16 +291,7 @@ func hasMore(decoder *yaml.Decoder) bool {
 // value.
 func lineOfSecond(text []byte) int {
 	lines := slices.Collect(bytes.Lines(text))
-	return 1 + sort.Search(len(lines)-1, func(i int) bool {
-		decoder := yaml.NewDecoder(bytes.NewReader(bytes.Join(lines[:i+1], nil)))
-		var content any
-		for content == nil {
-			if decoder.Decode(&content) != nil {
-				return false
-			}
-		}
-		return hasMore(decoder)
-	})
+	return 1 + sort.Search(len(lines)-1, func(i int) bool { return hasSecond(bytes.Join(lines[:i+1], nil)) })
 }
 
 const (

@@ -23,6 +23,8 @@ import (
 	"go.yaml.in/yaml/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Inherit copies properties of a list to its item.
@@ -149,13 +151,11 @@ func checkMetadata(content map[string]any) error {
 	if metadata["namespace"] == nil {
 		delete(metadata, "namespace")
 	}
-	if name, _ := metadata["name"].(string); name == "" {
-		if metadata["generateName"] != nil && !isNamedLater(metadata) {
+	if name, _ := metadata["name"].(string); name == "" && !isNamedLater(metadata) {
+		if metadata["generateName"] != nil {
 			return errors.New("metadata.generateName is not supported, metadata.name must be set")
 		}
-		if !isNamedLater(metadata) {
-			return errors.New("metadata.name is missing")
-		}
+		return errors.New("metadata.name is missing")
 	}
 	for _, field := range []string{"labels", "annotations"} {
 		if err := checkStrings(metadata, field); err != nil {
@@ -234,6 +234,14 @@ func Normalize(values map[string]any) (map[string]any, error) {
 	return normalized, err
 }
 
+// ValuesOf returns the values of the parameters of a generator; nil if it has no parameters.
+func ValuesOf(parameters types.Unstructurable) map[string]any {
+	if parameters == nil {
+		return nil
+	}
+	return parameters.ToUnstructured()
+}
+
 // IsNormal reports whether Normalize would return equal values.
 func IsNormal(value any) bool {
 	switch value := value.(type) {
@@ -247,12 +255,7 @@ func IsNormal(value any) bool {
 		}
 		return true
 	case []any:
-		for _, item := range value {
-			if !IsNormal(item) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(value, func(item any) bool { return !IsNormal(item) })
 	default:
 		return false
 	}

@@ -67,8 +67,8 @@ const wholeCluster = ""
 type rights struct {
 	Request
 
-	types     *typesOf
-	missing   map[string]bool // namespaces that are among the objects
+	known     map[schema.GroupKind]Resource // has the types of Kubernetes, and those that the objects define
+	missing   map[string]bool               // namespaces that are among the objects
 	collected map[string]*rules
 }
 
@@ -77,7 +77,7 @@ func Of(request Request) (map[string][]rbacv1.PolicyRule, error) {
 	request.UpdatePolicy = cmp.Or(request.UpdatePolicy, types.UpdatePolicySsaOverride)
 	r := &rights{Request: request, missing: map[string]bool{}, collected: map[string]*rules{}}
 	var err error
-	if r.types, err = newTypesOf(request); err != nil {
+	if r.known, err = knownTypes(request.Objects); err != nil {
 		return nil, err
 	}
 	if request.CreateNamespace {
@@ -130,7 +130,7 @@ func (r *rights) add(namespace, group, resource string, names []string, verbs ..
 
 func (r *rights) addObject(object *unstructured.Unstructured) error {
 	kind := object.GroupVersionKind().GroupKind()
-	resource, err := r.types.find(kind)
+	resource, err := r.find(kind)
 	if err != nil {
 		return fmt.Errorf("%s: %w", types.ObjectText(kind, object.GetNamespace(), object.GetName()), err)
 	}
@@ -358,27 +358,22 @@ func rulesOf(resource schema.GroupResource, verbs map[string]sets.Set[string]) [
 	return result
 }
 
-// typesOf knows the types of Kubernetes, and those that the objects define.
-type typesOf struct {
-	known   map[schema.GroupKind]Resource
-	resolve func(kind schema.GroupKind) (Resource, error)
-}
-
-func newTypesOf(request Request) (*typesOf, error) {
+// knownTypes returns the types of Kubernetes, and those that the objects define.
+func knownTypes(objects []*unstructured.Unstructured) (map[schema.GroupKind]Resource, error) {
 	kinds, err := Kinds(nil)
 	if err != nil {
 		return nil, err
 	}
-	t := &typesOf{known: map[schema.GroupKind]Resource{}, resolve: request.Resolve}
+	known := map[schema.GroupKind]Resource{}
 	_, mapper := Resources(kinds)
 	for _, kind := range kinds {
 		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		if err != nil {
 			return nil, err
 		}
-		t.known[kind.GroupKind()] = ResourceOf(mapping)
+		known[kind.GroupKind()] = ResourceOf(mapping)
 	}
-	for _, object := range request.Objects {
+	for _, object := range objects {
 		if object.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}) {
 			continue
 		}
@@ -387,9 +382,9 @@ func newTypesOf(request Request) (*typesOf, error) {
 			return nil, err
 		}
 		kind, _, _ := unstructured.NestedString(object.Object, "spec", "names", "kind")
-		t.known[schema.GroupKind{Group: resource.Group, Kind: kind}] = resource
+		known[schema.GroupKind{Group: resource.Group, Kind: kind}] = resource
 	}
-	return t, nil
+	return known, nil
 }
 
 // definedBy returns the type that a CustomResourceDefinition defines.
@@ -405,14 +400,14 @@ func definedBy(definition *unstructured.Unstructured) (Resource, error) {
 	}, nil
 }
 
-func (t *typesOf) find(kind schema.GroupKind) (Resource, error) {
-	if resource, found := t.known[kind]; found {
+func (r *rights) find(kind schema.GroupKind) (Resource, error) {
+	if resource, found := r.known[kind]; found {
 		return resource, nil
 	}
-	if t.resolve == nil {
+	if r.Resolve == nil {
 		return Resource{}, errors.New("its type is not one of Kubernetes, and none that the objects define")
 	}
-	return t.resolve(kind)
+	return r.Resolve(kind)
 }
 
 // ResourceOf is what a mapping says of a type.
@@ -427,19 +422,17 @@ func Roles(needed map[string][]rbacv1.PolicyRule, name string, serviceAccount ap
 	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: serviceAccount.Namespace, Name: serviceAccount.Name}}
 	for _, namespace := range slices.Sorted(maps.Keys(needed)) {
 		metadata := metav1.ObjectMeta{Namespace: namespace, Name: name}
+		reference := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name}
 		if namespace == wholeCluster {
+			reference.Kind = "ClusterRole"
 			roles = append(roles, &rbacv1.ClusterRole{TypeMeta: typeOf("ClusterRole"), ObjectMeta: metadata, Rules: needed[namespace]})
 			bindings = append(bindings, &rbacv1.ClusterRoleBinding{
-				TypeMeta: typeOf("ClusterRoleBinding"), ObjectMeta: metadata, Subjects: subjects,
-				RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+				TypeMeta: typeOf("ClusterRoleBinding"), ObjectMeta: metadata, Subjects: subjects, RoleRef: reference,
 			})
 			continue
 		}
 		roles = append(roles, &rbacv1.Role{TypeMeta: typeOf("Role"), ObjectMeta: metadata, Rules: needed[namespace]})
-		bindings = append(bindings, &rbacv1.RoleBinding{
-			TypeMeta: typeOf("RoleBinding"), ObjectMeta: metadata, Subjects: subjects,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
-		})
+		bindings = append(bindings, &rbacv1.RoleBinding{TypeMeta: typeOf("RoleBinding"), ObjectMeta: metadata, Subjects: subjects, RoleRef: reference})
 	}
 	if serviceAccount.Name == "" {
 		return roles

@@ -61,11 +61,11 @@ func newCommonFunctions() template.FuncMap {
 	}
 	maps.Copy(functions, map[string]any{
 		"required":          required,
-		"bitwiseShiftLeft":  bitwiseShiftLeft,
-		"bitwiseShiftRight": bitwiseShiftRight,
-		"bitwiseAnd":        bitwiseAnd,
-		"bitwiseOr":         bitwiseOr,
-		"bitwiseXor":        bitwiseXor,
+		"bitwiseShiftLeft":  shifted(func(value, by uint64) uint64 { return value << by }),
+		"bitwiseShiftRight": shifted(func(value, by uint64) uint64 { return value >> by }),
+		"bitwiseAnd":        combined(math.MaxUint64, func(x, y uint64) uint64 { return x & y }),
+		"bitwiseOr":         combined(0, func(x, y uint64) uint64 { return x | y }),
+		"bitwiseXor":        combined(0, func(x, y uint64) uint64 { return x ^ y }),
 		"parseIPv4Address":  parseIPv4Address,
 		"formatIPv4Address": formatIPv4Address,
 	})
@@ -75,48 +75,36 @@ func newCommonFunctions() template.FuncMap {
 
 // required returns the value, unless it is nil or the empty string.
 func required(message string, value any) (any, error) {
-	if text, isText := value.(string); value == nil || (isText && text == "") {
+	if value == nil || value == "" {
 		return nil, errors.New(message)
 	}
 	return value, nil
 }
 
-func bitwiseShiftLeft(by any, value any) (uint64, error) {
-	return combine(func(value, by uint64) uint64 { return value << by }, value, by)
-}
-
-func bitwiseShiftRight(by any, value any) (uint64, error) {
-	return combine(func(value, by uint64) uint64 { return value >> by }, value, by)
-}
-
-// bitwiseAnd without arguments has all bits set.
-func bitwiseAnd(values ...any) (uint64, error) {
-	return combine(func(x, y uint64) uint64 { return x & y }, append([]any{uint64(math.MaxUint64)}, values...)...)
-}
-
-func bitwiseOr(values ...any) (uint64, error) {
-	return combine(func(x, y uint64) uint64 { return x | y }, append([]any{0}, values...)...)
-}
-
-func bitwiseXor(values ...any) (uint64, error) {
-	return combine(func(x, y uint64) uint64 { return x ^ y }, append([]any{0}, values...)...)
-}
-
-// combine applies an operation to the values from left to right. There is at least one value.
-func combine(operation func(x, y uint64) uint64, values ...any) (uint64, error) {
-	var result uint64
-	for i, value := range values {
+// shifted returns a function that shifts its second argument by the first one.
+func shifted(shift func(value, by uint64) uint64) func(by, value any) (uint64, error) {
+	return func(by, value any) (uint64, error) {
 		number, err := cast.ToUint64E(value)
 		if err != nil {
 			return 0, err
 		}
-		if i == 0 {
-			result = number
-		} else {
+		return combined(number, shift)(by)
+	}
+}
+
+// combined returns a function that applies an operation to a first value and its arguments, from left to right.
+func combined(first uint64, operation func(x, y uint64) uint64) func(values ...any) (uint64, error) {
+	return func(values ...any) (uint64, error) {
+		result := first
+		for _, value := range values {
+			number, err := cast.ToUint64E(value)
+			if err != nil {
+				return 0, err
+			}
 			result = operation(result, number)
 		}
+		return result, nil
 	}
-	return result, nil
 }
 
 // parseIPv4Address returns the number of an address in dotted notation.

@@ -5,7 +5,7 @@
 //
 // [Generator], [GeneratorFunc] and [Pure] are those of package generator, which describes what a generator must do.
 // [NewGenerator] adds transformers before and after a generator. The transformers here set policies by rules,
-// substitute variables, apply Kustomize patches, and set default labels and annotations.
+// substitute variables, apply Kustomize patches, and read hooks.
 //
 // An operator that imports this package links Kustomize and a library of template functions. If your objects are
 // written in Go and need no transformers, implement generator.Generator or use generator.Func instead.

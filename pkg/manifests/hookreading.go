@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -149,7 +150,9 @@ func (r *hookReading) readArgo(ctx context.Context, object client.Object, kind s
 	ofChart := gitops.HasHelmHook(given)
 	if ofChart {
 		given = maps.Clone(given)
-		maps.DeleteFunc(given, func(key, _ string) bool { return slices.Contains(hookSuffixes, withoutPrefix(key, r.prefix)) })
+		for _, suffix := range hookSuffixes {
+			delete(given, r.prefix+suffix)
+		}
 	}
 	source, err := annotated(object, given, nil)
 	if err != nil {
@@ -281,10 +284,7 @@ func annotated(object client.Object, given, more map[string]string) (client.Obje
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]string{}
-	maps.Copy(all, given)
-	maps.Copy(all, more)
-	copied.SetAnnotations(all)
+	copied.SetAnnotations(labels.Merge(given, more))
 	return copied, nil
 }
 

@@ -146,14 +146,6 @@ var hookSuffixes = []string{
 	types.AnnotationKeySuffixApplyHook, types.AnnotationKeySuffixAdoptionPolicy,
 }
 
-// withoutPrefix returns the key of an annotation without a prefix; empty if it has another one.
-func withoutPrefix(key, prefix string) string {
-	if suffix, ok := strings.CutPrefix(key, prefix); ok {
-		return suffix
-	}
-	return ""
-}
-
 // phasesOf returns the phases for which an object of a given type is needed.
 func (r *hookReading) phasesOf(ctx context.Context, object client.Object, kind schema.GroupKind, steering *gitops.Steering) []gitops.Phase {
 	phases := slices.Clone(steering.Phases)

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -80,10 +81,12 @@ var (
 // NewKustomizeObjectTransformer returns a transformer that applies the given patches and images; both may be nil. It
 // fails if one of them is malformed.
 func NewKustomizeObjectTransformer(patches []KustomizePatch, images []KustomizeImage) (*KustomizeObjectTransformer, error) {
+	t := &KustomizeObjectTransformer{images: slices.Clone(images)}
 	for i, patch := range patches {
 		if err := checkPatch(patch); err != nil {
 			return nil, fmt.Errorf("patch %d: %w", i+1, err)
 		}
+		t.patches = append(t.patches, *patch.DeepCopy())
 	}
 	for i, image := range images {
 		if image.Name == "" {
@@ -93,23 +96,17 @@ func NewKustomizeObjectTransformer(patches []KustomizePatch, images []KustomizeI
 			return nil, fmt.Errorf("image %d (%s): one of newName, newTag, digest is required", i+1, image.Name)
 		}
 	}
-	t := &KustomizeObjectTransformer{patches: slices.Clone(patches), images: slices.Clone(images)}
-	for i, patch := range t.patches {
-		if patch.Target != nil {
-			target := *patch.Target
-			t.patches[i].Target = &target
-		}
-	}
 	return t, nil
 }
 
 // checkPatch finds errors in a patch when the transformer is made; the SDK would report them only when it gets objects.
 func checkPatch(patch KustomizePatch) error {
 	var content any
-	if err := manifest.CheckSeparated([]byte(patch.Patch)); err != nil {
-		return fmt.Errorf("reading the patch: %w", err)
+	err := manifest.CheckSeparated([]byte(patch.Patch))
+	if err == nil {
+		err = yaml.Unmarshal([]byte(patch.Patch), &content)
 	}
-	if err := yaml.Unmarshal([]byte(patch.Patch), &content); err != nil {
+	if err != nil {
 		return fmt.Errorf("reading the patch: %w", err)
 	}
 	switch content := content.(type) {
@@ -128,7 +125,7 @@ func checkPatch(patch KustomizePatch) error {
 		return nil
 	}
 	// The SDK reads patch and target even if there is nothing to be patched.
-	_, err := (&KustomizeObjectTransformer{patches: []KustomizePatch{patch}}).build(nil)
+	_, err = (&KustomizeObjectTransformer{patches: []KustomizePatch{patch}}).build(nil)
 	return err
 }
 
@@ -164,7 +161,7 @@ func (t *KustomizeObjectTransformer) TransformObjectsContext(
 	if err != nil {
 		return nil, err
 	}
-	return built.orOriginals(originals, objects)
+	return orOriginals(built, originals, objects)
 }
 
 // original is an object before it was patched.
@@ -173,14 +170,12 @@ type original struct {
 	content []byte
 }
 
-type builtObjects []client.Object
-
 // orOriginals returns the original of each object that the patches have not changed. The others keep the behaviors of
 // their originals.
-func (b builtObjects) orOriginals(originals map[string]original, objects []client.Object) ([]client.Object, error) {
-	patched := make([]client.Object, len(b))
+func orOriginals(built []*unstructured.Unstructured, originals map[string]original, objects []client.Object) ([]client.Object, error) {
+	patched := make([]client.Object, len(built))
 	var renamed []int
-	for i, object := range b {
+	for i, object := range built {
 		patched[i] = object
 		before, ok := originals[types.ObjectKeyToString(object)]
 		if !ok {
@@ -200,7 +195,7 @@ func (b builtObjects) orOriginals(originals map[string]original, objects []clien
 	if len(renamed) == 0 {
 		return patched, nil
 	}
-	if len(b) == len(objects) {
+	if len(built) == len(objects) {
 		// The objects keep their order.
 		for _, i := range renamed {
 			patched[i] = behaviors.Carry(objects[i], patched[i])
@@ -217,7 +212,7 @@ func (b builtObjects) orOriginals(originals map[string]original, objects []clien
 }
 
 // build runs the SDK on objects in JSON.
-func (t *KustomizeObjectTransformer) build(documents [][]byte) (builtObjects, error) {
+func (t *KustomizeObjectTransformer) build(documents [][]byte) ([]*unstructured.Unstructured, error) {
 	// The objects keep their order.
 	kustomization := map[string]any{"patches": t.patches, "images": t.images, "sortOptions": map[string]any{"order": "fifo"}}
 	files := kustomize.NewMemory()
@@ -230,22 +225,14 @@ func (t *KustomizeObjectTransformer) build(documents [][]byte) (builtObjects, er
 		return nil, fmt.Errorf("encoding patches and images: %w", err)
 	}
 	files.Add("/kustomization.yaml", content)
-	results, err := kustomize.Build(files, "/", false)
+	built, err := kustomize.Build(files, "/", false)
 	if err != nil {
 		return nil, fmt.Errorf("patching objects: %w", err)
-	}
-	built := make(builtObjects, len(results))
-	for i, result := range results {
-		built[i] = result
 	}
 	return built, nil
 }
 
 // Fingerprint covers all patches and images.
 func (t *KustomizeObjectTransformer) Fingerprint() string {
-	sum, err := manifest.Digest(map[string]any{"patches": t.patches, "images": t.images})
-	if err != nil {
-		return ""
-	}
-	return "kustomize/1 " + sum
+	return fingerprintWith("kustomize/1", map[string]any{"patches": t.patches, "images": t.images})
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,11 +38,10 @@ type pipeline struct {
 }
 
 var (
-	_ TransformableGenerator = &pipeline{}
-	_ types.SchemeBuilder    = &pipeline{}
-	_ Pure                   = &pipeline{}
-	_ generator.Suspending   = &pipeline{}
-	_ generator.Conditioned  = &pipeline{}
+	_ types.SchemeBuilder   = &pipeline{}
+	_ Pure                  = &pipeline{}
+	_ generator.Suspending  = &pipeline{}
+	_ generator.Conditioned = &pipeline{}
 )
 
 func (p *pipeline) WithParameterTransformer(transformer ParameterTransformer) TransformableGenerator {
@@ -80,19 +80,31 @@ func (p *pipeline) Generate(ctx context.Context, namespace string, name string, 
 	return objects, nil
 }
 
+// part is the wrapped generator, or a transformer.
+type part struct {
+	role  string
+	value any
+}
+
+// parts returns the transformers and the wrapped generator, in the order in which they are called.
+func (p *pipeline) parts() []part {
+	var parts []part
+	for _, transformer := range p.parameterTransformers {
+		parts = append(parts, part{"parameters", transformer})
+	}
+	parts = append(parts, part{"generator", p.generator})
+	for _, transformer := range p.objectTransformers {
+		parts = append(parts, part{"objects", transformer})
+	}
+	return parts
+}
+
 // AddToScheme adds the types of the wrapped generator and of the transformers that implement types.SchemeBuilder.
 func (p *pipeline) AddToScheme(scheme *runtime.Scheme) error {
-	parts := []any{p.generator}
-	for _, transformer := range p.parameterTransformers {
-		parts = append(parts, transformer)
-	}
-	for _, transformer := range p.objectTransformers {
-		parts = append(parts, transformer)
-	}
-	for _, part := range parts {
-		if builder, ok := part.(types.SchemeBuilder); ok {
+	for _, each := range p.parts() {
+		if builder, ok := each.value.(types.SchemeBuilder); ok {
 			if err := builder.AddToScheme(scheme); err != nil {
-				return fmt.Errorf("adding the types of %T: %w", part, err)
+				return fmt.Errorf("adding the types of %T: %w", each.value, err)
 			}
 		}
 	}
@@ -116,29 +128,32 @@ func (p *pipeline) Condition() string {
 // Fingerprint covers the wrapped generator and all transformers, in their order.
 func (p *pipeline) Fingerprint() string {
 	hash := sha256.New()
-	add := func(role string, part any) bool {
-		pure, ok := part.(Pure)
-		if !ok {
-			return false
-		}
-		fingerprint := pure.Fingerprint()
-		fmt.Fprintf(hash, "%s %T %q\n", role, part, fingerprint)
-		return fingerprint != ""
-	}
-	for _, transformer := range p.parameterTransformers {
-		if !add("parameters", transformer) {
+	for _, each := range p.parts() {
+		fingerprint := fingerprintOf(each.value)
+		if fingerprint == "" {
 			return ""
 		}
-	}
-	if !add("generator", p.generator) {
-		return ""
-	}
-	for _, transformer := range p.objectTransformers {
-		if !add("objects", transformer) {
-			return ""
-		}
+		fmt.Fprintf(hash, "%s %T %q\n", each.role, each.value, fingerprint)
 	}
 	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// fingerprintWith returns the fingerprint of something that depends on the version of its code, and on a content; empty
+// if that has no JSON form.
+func fingerprintWith(version string, content any) string {
+	sum, err := manifest.Digest(content)
+	if err != nil {
+		return ""
+	}
+	return version + " " + sum
+}
+
+// fingerprintOf returns the fingerprint of something that is pure; empty if it is not.
+func fingerprintOf(of any) string {
+	if pure, ok := of.(Pure); ok {
+		return pure.Fingerprint()
+	}
+	return ""
 }
 
 // These types are those of package generator, which depends on fewer libraries than this package.
@@ -355,10 +370,8 @@ func transformObjects(
 //
 // The result is never nil. Values other than map[string]any and []any are taken over as they are.
 func MergeMaps(x, y map[string]any) map[string]any {
-	merged := make(map[string]any, len(x)+len(y))
-	for key, value := range x {
-		merged[key] = copyValue(value)
-	}
+	merged := map[string]any{}
+	maps.Copy(merged, types.UnstructurableMap(x).ToUnstructured())
 	MergeMapInto(merged, y)
 	return merged
 }
@@ -366,6 +379,11 @@ func MergeMaps(x, y map[string]any) map[string]any {
 // MergeMapInto is MergeMaps with the result stored in x, whose nested maps are changed in place. It does not
 // change y, and x shares no map or slice with y afterwards. A nil x panics unless y is empty.
 func MergeMapInto(x map[string]any, y map[string]any) {
+	mergeOwn(x, types.UnstructurableMap(y).ToUnstructured())
+}
+
+// mergeOwn is MergeMapInto with a y whose maps and slices become those of x.
+func mergeOwn(x map[string]any, y map[string]any) {
 	for key, value := range y {
 		present, exists := x[key]
 		if value == nil {
@@ -379,35 +397,10 @@ func MergeMapInto(x map[string]any, y map[string]any) {
 		under, underIsMap := present.(map[string]any)
 		over, overIsMap := value.(map[string]any)
 		if underIsMap && overIsMap && under != nil {
-			MergeMapInto(under, over)
+			mergeOwn(under, over)
 			continue
 		}
-		x[key] = copyValue(value)
-	}
-}
-
-func copyValue(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		var out map[string]any
-		if value != nil {
-			out = make(map[string]any, len(value))
-		}
-		for key, item := range value {
-			out[key] = copyValue(item)
-		}
-		return out
-	case []any:
-		var out []any
-		if value != nil {
-			out = make([]any, len(value))
-		}
-		for i, item := range value {
-			out[i] = copyValue(item)
-		}
-		return out
-	default:
-		return value
+		x[key] = value
 	}
 }
 

@@ -4,6 +4,8 @@
 package manifests
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,10 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/annotations"
-	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/generator"
 )
 
@@ -70,8 +70,11 @@ var (
 // compiledRule is a valid rule.
 type compiledRule struct {
 	PolicyRule
-	matches func(metadata objectMetadata) bool
+	matches objectMatch
 }
+
+// objectMatch reports whether an object of a kind, which is in a namespace, is to be changed.
+type objectMatch func(kind schema.GroupKind, namespace string, object client.Object) bool
 
 // NewPolicyRulesObjectTransformer returns a transformer that applies the given rules. One error reports all problems
 // with the number of the rule, the field, the value and the allowed values: unknown annotations, values that the
@@ -100,13 +103,12 @@ func checkSet(set map[string]string) []string {
 	}
 	var problems []string
 	for _, suffix := range slices.Sorted(maps.Keys(set)) {
-		err := annotations.Check(suffix, set[suffix])
-		switch {
-		case err == nil:
-		case slices.Contains(annotations.Suffixes(), suffix):
-			problems = append(problems, fmt.Sprintf("set.%s: %s", suffix, err))
-		default:
-			problems = append(problems, fmt.Sprintf("set: %s", err))
+		field := "set"
+		if slices.Contains(annotations.Suffixes(), suffix) {
+			field += "." + suffix
+		}
+		if err := annotations.Check(suffix, set[suffix]); err != nil {
+			problems = append(problems, field+": "+err.Error())
 		}
 	}
 	return problems
@@ -147,17 +149,13 @@ func (t *PolicyRulesObjectTransformer) apply(ctx context.Context, prefix string,
 	if err != nil {
 		return nil, err
 	}
-	metadata := objectMetadata{kind: kind.GroupKind(), namespace: object.GetNamespace(), name: object.GetName(), labels: object.GetLabels()}
-	if metadata.namespace == "" {
-		metadata.namespace = namespace
-	}
 	present := object.GetAnnotations()
 	wanted := maps.Clone(present)
 	if wanted == nil {
 		wanted = map[string]string{}
 	}
 	for _, rule := range t.rules {
-		if !rule.matches(metadata) {
+		if !rule.matches(kind.GroupKind(), cmp.Or(object.GetNamespace(), namespace), object) {
 			continue
 		}
 		for suffix, value := range rule.Set {
@@ -183,11 +181,7 @@ func (t *PolicyRulesObjectTransformer) Fingerprint() string {
 	for i, rule := range t.rules {
 		rules[i] = rule.PolicyRule
 	}
-	sum, err := manifest.Digest(rules)
-	if err != nil {
-		return ""
-	}
-	return "policyrules/1 " + sum
+	return fingerprintWith("policyrules/1", rules)
 }
 
 // ParsePolicyRules reads rules from a YAML document, which is a list:
@@ -199,7 +193,7 @@ func (t *PolicyRulesObjectTransformer) Fingerprint() string {
 // The fields are those of PolicyRule and PolicyMatch; values under set may be strings, numbers or booleans. An empty
 // document has no rules. The caller adds the name of the file to errors.
 func ParsePolicyRules(document []byte) ([]PolicyRule, error) {
-	document, err := singleDocument(document)
+	raw, err := jsonOf(document)
 	if err != nil {
 		return nil, err
 	}
@@ -213,22 +207,18 @@ func ParsePolicyRules(document []byte) ([]PolicyRule, error) {
 		Set      map[string]scalar `json:"set"`
 		Override bool              `json:"override"`
 	}
-	if err := yaml.UnmarshalStrict(document, &given); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&given); err != nil {
 		return nil, fmt.Errorf("it must be a list of rules, each with match and set: %w", err)
 	}
-	rules := make([]PolicyRule, len(given))
-	for i, rule := range given {
-		match := rule.Match
-		rules[i] = PolicyRule{
-			Match: PolicyMatch{
-				Kind: string(match.Kind), Name: string(match.Name), Namespace: string(match.Namespace), Labels: string(match.Labels),
-			},
-			Set:      make(map[string]string, len(rule.Set)),
-			Override: rule.Override,
-		}
-		for suffix, value := range rule.Set {
-			rules[i].Set[suffix] = string(value)
-		}
+	checked, err := json.Marshal(given)
+	if err != nil {
+		return nil, err
+	}
+	rules := []PolicyRule{}
+	if err := json.Unmarshal(checked, &rules); err != nil {
+		return nil, err
 	}
 	_, err = NewPolicyRulesObjectTransformer(rules)
 	return rules, err
@@ -265,14 +255,6 @@ func (s *scalar) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// objectMetadata is the part of an object that rules match.
-type objectMetadata struct {
-	kind      schema.GroupKind
-	namespace string
-	name      string
-	labels    map[string]string
-}
-
 var (
 	possibleKind      = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*(\.[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$`)
 	possibleName      = regexp.MustCompile(`^[^/%]+$`)
@@ -280,7 +262,7 @@ var (
 )
 
 // compileMatch returns the compiled condition, and the problems that it found.
-func compileMatch(match PolicyMatch) (func(objectMetadata) bool, []string) {
+func compileMatch(match PolicyMatch) (objectMatch, []string) {
 	var problems []string
 	refuse := func(field, value, allowed string) {
 		problems = append(problems, fmt.Sprintf("match.%s: invalid value %q; must be %s", field, value, allowed))
@@ -299,11 +281,11 @@ func compileMatch(match PolicyMatch) (func(objectMetadata) bool, []string) {
 		refuse("labels", match.Labels, fmt.Sprintf(`a label selector such as "app=web,tier in (a, b),!legacy" (%s)`, err))
 		return nil, problems
 	}
-	kind, group, hasGroup := strings.Cut(match.Kind, ".")
-	return func(m objectMetadata) bool {
-		return (kind == "" || kind == m.kind.Kind) && (!hasGroup || group == m.kind.Group) &&
-			matchesPattern(match.Name, m.name) && matchesPattern(match.Namespace, m.namespace) &&
-			selector.Matches(labels.Set(m.labels))
+	wanted, group, hasGroup := strings.Cut(match.Kind, ".")
+	return func(kind schema.GroupKind, namespace string, object client.Object) bool {
+		return (wanted == "" || wanted == kind.Kind) && (!hasGroup || group == kind.Group) &&
+			matchesPattern(match.Name, object.GetName()) && matchesPattern(match.Namespace, namespace) &&
+			selector.Matches(labels.Set(object.GetLabels()))
 	}, problems
 }
 

@@ -4,14 +4,11 @@
 package manifests
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -20,8 +17,6 @@ import (
 
 	"github.com/fluxcd/pkg/envsubst"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -72,11 +67,7 @@ func readTemplate(fsys fs.FS, name string) ([]byte, error) {
 
 // TransformParameters renders the template. An error names the file and, if the template fails, the line.
 func (t *TemplateParameterTransformer) TransformParameters(namespace string, name string, parameters types.Unstructurable) (types.Unstructurable, error) {
-	var given map[string]any
-	if parameters != nil {
-		given = parameters.ToUnstructured()
-	}
-	data, err := manifest.Normalize(given)
+	data, err := manifest.Normalize(manifest.ValuesOf(parameters))
 	if err != nil {
 		return nil, err
 	}
@@ -89,16 +80,13 @@ func (t *TemplateParameterTransformer) TransformParameters(namespace string, nam
 	if err != nil {
 		return nil, fmt.Errorf("rendering parameter template: %w", err)
 	}
-	if err := manifest.CheckSingle([]byte(text)); err != nil {
-		return nil, fmt.Errorf("reading the output of parameter template %s: %w", t.path, err)
-	}
-	raw, err := yaml.YAMLToJSON([]byte(text))
+	content, err := manifest.Decode([]byte(text))
 	if err != nil {
 		return nil, fmt.Errorf("reading the output of parameter template %s: %w", t.path, err)
 	}
-	var transformed map[string]any
-	if err := utiljson.Unmarshal(raw, &transformed); err != nil {
-		return nil, fmt.Errorf("reading the output of parameter template %s: it is not a map: %w", t.path, err)
+	transformed, isMap := content.(map[string]any)
+	if !isMap && content != nil {
+		return nil, fmt.Errorf("reading the output of parameter template %s: it is not a map", t.path)
 	}
 	return types.UnstructurableMap(transformed), nil
 }
@@ -167,17 +155,13 @@ func (t *SubstitutionObjectTransformer) TransformObjectsContext(
 func (t *SubstitutionObjectTransformer) Fingerprint() string {
 	selection := ""
 	if t.selector != nil {
-		pure, ok := t.selector.(Pure)
-		if !ok || pure.Fingerprint() == "" {
+		fingerprint := fingerprintOf(t.selector)
+		if fingerprint == "" {
 			return ""
 		}
-		selection = fmt.Sprintf("%T %q", t.selector, pure.Fingerprint())
+		selection = fmt.Sprintf("%T %q", t.selector, fingerprint)
 	}
-	sum, err := manifest.Digest(map[string]any{"substitutions": t.substitutions, "selector": selection})
-	if err != nil {
-		return ""
-	}
-	return "substitution/1 " + sum
+	return fingerprintWith("substitution/1", map[string]any{"substitutions": t.substitutions, "selector": selection})
 }
 
 // substitute returns nil if there is nothing to replace.
@@ -200,49 +184,22 @@ func (t *SubstitutionObjectTransformer) substitute(ctx context.Context, object c
 	if replaced == string(text) {
 		return nil, nil
 	}
-	return decodeObject([]byte(replaced))
-}
-
-// decodeObject reads one object from YAML. Whole numbers become integers.
-func decodeObject(text []byte) (*unstructured.Unstructured, error) {
-	text, err := singleDocument(text)
+	raw, err := jsonOf([]byte(replaced))
 	if err != nil {
 		return nil, err
 	}
-	raw, err := yaml.YAMLToJSONStrict(text)
-	if err != nil {
-		return nil, err
-	}
-	u := &unstructured.Unstructured{}
+	u = &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(raw); err != nil {
 		return nil, err
 	}
 	return u, nil
 }
 
-// singleDocument returns the only document with content, or nothing. Decoders would silently take the first one.
-func singleDocument(text []byte) ([]byte, error) {
-	var found []byte
-	for reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))); ; {
-		document, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			return found, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err := manifest.CheckSingle(document); err != nil {
-			return nil, err
-		}
-		var content any
-		if err := yaml.Unmarshal(document, &content); err != nil {
-			return nil, err
-		}
-		if content != nil && found != nil {
-			return nil, errors.New("the text has more than one YAML document")
-		}
-		if content != nil {
-			found = document
-		}
+// jsonOf returns a text in YAML, which must be one document without duplicate keys, as JSON.
+func jsonOf(text []byte) ([]byte, error) {
+	content, err := manifest.DecodeUnique(text)
+	if err != nil {
+		return nil, err
 	}
+	return json.Marshal(content)
 }

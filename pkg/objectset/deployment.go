@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,7 +41,7 @@ type deployments struct {
 	client client.Client
 	live   client.Reader
 	events events.EventRecorder
-	stale  *attempts
+	stale  workqueue.TypedRateLimiter[apitypes.NamespacedName] // counts writes that have met a newer state
 }
 
 // deploymentKind has what is different between ObjectDeployments and ClusterObjectDeployments.
@@ -67,7 +67,7 @@ const refusedDelay = time.Minute
 func setupDeployments(mgr ctrl.Manager, name string, kind deploymentKind, options Options) error {
 	d := deployments{
 		name: name, kind: kind, client: client.WithFieldOwner(mgr.GetClient(), name), live: mgr.GetAPIReader(), events: mgr.GetEventRecorder(name),
-		stale: &attempts{counts: map[apitypes.NamespacedName]int{}},
+		stale: workqueue.NewTypedItemExponentialFailureRateLimiter[apitypes.NamespacedName](staleDelay, staleDelay),
 	}
 	// Writes of the status change none of these. The garbage collector removes its finalizer when it has orphaned the sets.
 	orphaned := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
@@ -117,7 +117,7 @@ func (k deploymentKind) ends(ctx context.Context, reader client.Reader, set clie
 func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	deployment := d.kind.newDeployment()
 	if err := d.client.Get(ctx, request.NamespacedName, deployment); err != nil {
-		d.stale.forget(request.NamespacedName)
+		d.stale.Forget(request.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	sets, err := setsIn(ctx, d.client, d.kind.newSets(), request.Namespace)
@@ -126,9 +126,7 @@ func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	found := revisionsOf(deployment, sets)
 	decision, refusal := found.Decide()
-	writer := deploymentWriter{
-		deployment: deployment, finalizer: d.name, newDeployment: d.kind.newDeployment, client: d.client, live: d.live, events: d.events,
-	}
+	writer := deploymentWriter{deployments: d, deployment: deployment}
 	failure := writer.do(ctx, decision)
 	if len(decision.Adopt) > 0 && failure != nil && !isStale(failure) {
 		// Sets that cannot be adopted do not hold up the others.
@@ -137,9 +135,9 @@ func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	switch {
 	case !isStale(failure):
-		d.stale.forget(request.NamespacedName)
-	case d.stale.add(request.NamespacedName) <= staleAttempts:
-		return reconcile.Result{RequeueAfter: staleDelay}, nil
+		d.stale.Forget(request.NamespacedName)
+	case d.stale.NumRequeues(request.NamespacedName) < staleAttempts:
+		return reconcile.Result{RequeueAfter: d.stale.When(request.NamespacedName)}, nil
 	}
 	if decision.Done && failure == nil {
 		return reconcile.Result{}, nil
@@ -164,48 +162,23 @@ func isStale(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
 }
 
-// attempts counts attempts that were in vain.
-type attempts struct {
-	mu     sync.Mutex
-	counts map[apitypes.NamespacedName]int
-}
-
-// add returns the number of attempts in a row.
-func (a *attempts) add(key apitypes.NamespacedName) int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.counts[key]++
-	return a.counts[key]
-}
-
-func (a *attempts) forget(key apitypes.NamespacedName) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.counts, key)
-}
-
 // deploymentWriter does what is decided about a deployment. Every write is made on the condition that the object is
 // still in the state that the decision is about.
 type deploymentWriter struct {
-	deployment v1alpha1.Deployment
-	// finalizer is that of the deployment.
-	finalizer     string
-	newDeployment func() v1alpha1.Deployment
+	deployments
 
-	client client.Client
-	live   client.Reader
-	events events.EventRecorder
+	deployment v1alpha1.Deployment
 }
 
 // do makes all writes of a decision. If one fails, it makes those that do not depend on it.
 func (w deploymentWriter) do(ctx context.Context, decision deploymentDecision) error {
 	switch {
 	case decision.Done:
-		return patch(ctx, w.client, w.deployment, func(changed v1alpha1.Deployment) { controllerutil.RemoveFinalizer(changed, w.finalizer) })
-	case w.deployment.GetDeletionTimestamp() == nil && !controllerutil.ContainsFinalizer(w.deployment, w.finalizer):
+		return patch(ctx, w.client, w.deployment, func(changed v1alpha1.Deployment) { controllerutil.RemoveFinalizer(changed, w.name) })
+	case w.deployment.GetDeletionTimestamp() == nil && !controllerutil.ContainsFinalizer(w.deployment, w.name):
 		var written v1alpha1.Deployment
 		err := patch(ctx, w.client, w.deployment, func(changed v1alpha1.Deployment) {
-			controllerutil.AddFinalizer(changed, w.finalizer)
+			controllerutil.AddFinalizer(changed, w.name)
 			written = changed
 		})
 		if err != nil {
@@ -243,29 +216,24 @@ func (w deploymentWriter) do(ctx context.Context, decision deploymentDecision) e
 // rollBack copies the spec of a set to the template, and removes the request for that, in one write. The change cause
 // comes with it. It is a JSON patch, because a merge patch loses values that are null.
 func (w deploymentWriter) rollBack(ctx context.Context, target v1alpha1.Set) error {
-	type operation struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Value any    `json:"value,omitempty"`
-	}
-	annotations := withChangeCause(w.deployment.GetAnnotations(), target.GetAnnotations()[v1alpha1.AnnotationChangeCause])
-	operations := []operation{
+	annotations := with(w.deployment.GetAnnotations(), v1alpha1.AnnotationChangeCause, target.GetAnnotations()[v1alpha1.AnnotationChangeCause])
+	operations := []map[string]any{
 		// If it is another one by now, that is a conflict.
-		{Op: "replace", Path: "/metadata/resourceVersion", Value: w.deployment.GetResourceVersion()},
-		{Op: "replace", Path: "/spec/template/spec", Value: w.deployment.TemplateSpecOf(target)},
-		{Op: "remove", Path: "/spec/rollbackTo"},
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": w.deployment.GetResourceVersion()},
+		{"op": "replace", "path": "/spec/template/spec", "value": w.deployment.TemplateSpecOf(target)},
+		{"op": "remove", "path": "/spec/rollbackTo"},
 	}
 	if len(annotations)+len(w.deployment.GetAnnotations()) > 0 {
-		operations = append(operations, operation{Op: "add", Path: "/metadata/annotations", Value: annotations}) // without those that are gone
+		operations = append(operations, map[string]any{"op": "add", "path": "/metadata/annotations", "value": annotations}) // without those that are gone
 	}
 	encoded, err := json.Marshal(operations)
-	if err != nil {
-		return fmt.Errorf("rolling back to set %s: %w", target.GetName(), err)
+	if err == nil {
+		object := w.kind.newDeployment()
+		object.SetNamespace(w.deployment.GetNamespace())
+		object.SetName(w.deployment.GetName())
+		err = w.client.Patch(ctx, object, client.RawPatch(apitypes.JSONPatchType, encoded))
 	}
-	object := w.newDeployment()
-	object.SetNamespace(w.deployment.GetNamespace())
-	object.SetName(w.deployment.GetName())
-	if err := w.client.Patch(ctx, object, client.RawPatch(apitypes.JSONPatchType, encoded)); err != nil {
+	if err != nil {
 		return fmt.Errorf("rolling back to set %s: %w", target.GetName(), err)
 	}
 	w.note(target, "RolledBack", "RollBack", "The template is that of set %s again", target.GetName())
@@ -277,7 +245,7 @@ func (w deploymentWriter) adopt(ctx context.Context, sets []v1alpha1.Set) error 
 	if len(sets) == 0 {
 		return nil
 	}
-	current := w.newDeployment()
+	current := w.kind.newDeployment()
 	if err := w.live.Get(ctx, client.ObjectKeyFromObject(w.deployment), current); err != nil {
 		return fmt.Errorf("reading the deployment before it adopts sets: %w", err)
 	}
@@ -301,13 +269,8 @@ func (w deploymentWriter) adopt(ctx context.Context, sets []v1alpha1.Set) error 
 
 // release removes the deployment from the owners of a set.
 func (w deploymentWriter) release(set v1alpha1.Set) {
-	var owners []metav1.OwnerReference
-	for _, owner := range set.GetOwnerReferences() {
-		if owner.UID != w.deployment.GetUID() {
-			owners = append(owners, owner)
-		}
-	}
-	set.SetOwnerReferences(owners)
+	others := slices.DeleteFunc(set.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == w.deployment.GetUID() })
+	set.SetOwnerReferences(others)
 }
 
 // change changes the settings of a set.
@@ -357,7 +320,7 @@ func changedCopy[T client.Object](object T, change func(T)) (T, error) {
 
 // History returns the sets of a deployment among others of the kind in its namespace, the newest first.
 func History(deployment v1alpha1.Deployment, sets []v1alpha1.Set) []v1alpha1.Set {
-	return revisionsOf(deployment, sets).All()
+	return revisionsOf(deployment, sets).own
 }
 
 // RollbackTarget returns the set among others that a deployment is rolled back to if spec.rollbackTo has the revision.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -33,10 +34,7 @@ import (
 // phases is a generator: it returns the objects of all phases of a set, with phases as apply orders.
 type phases struct{}
 
-var (
-	_ generator.Generator = phases{}
-	_ generator.Pure      = phases{}
-)
+var _ generator.Pure = phases{}
 
 // Fingerprint identifies how objects are read; change it together with that.
 func (phases) Fingerprint() string { return "phases/2" }
@@ -53,6 +51,7 @@ func (phases) Generate(ctx context.Context, namespace string, name string, param
 	}
 	r := reading{prefix: prefix, mapper: clnt.RESTMapper(), scopes: map[schema.GroupVersionKind]scope{}, places: map[types.ObjectID]string{}}
 	var declared []v1alpha1.Phase
+	var problems []string
 	switch spec := parameters.(type) {
 	case *v1alpha1.ObjectSetSpec:
 		declared, r.namespace, r.confined = spec.Phases, namespace, spec.ServiceAccountName == ""
@@ -65,13 +64,18 @@ func (phases) Generate(ctx context.Context, namespace string, name string, param
 	}
 	for i, phase := range declared {
 		for j, object := range phase.Objects {
-			if err := r.read(fmt.Sprintf("phase %q: objects[%d]", phase.Name, j), i, object); err != nil {
-				return nil, err
+			where := fmt.Sprintf("phase %q: objects[%d]", phase.Name, j)
+			problem, err := r.read(where, i, object)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", where, err)
+			}
+			if problem != "" {
+				problems = append(problems, where+": "+problem)
 			}
 		}
 	}
-	if len(r.problems) > 0 {
-		return nil, inventory.NewRefusedError(r.problems...)
+	if len(problems) > 0 {
+		return nil, inventory.NewRefusedError(problems...)
 	}
 	return r.objects, nil
 }
@@ -85,10 +89,9 @@ type reading struct {
 	confined  bool
 	self      types.ObjectID
 
-	scopes   map[schema.GroupVersionKind]scope
-	objects  []client.Object
-	places   map[types.ObjectID]string // where each object stands
-	problems []string
+	scopes  map[schema.GroupVersionKind]scope
+	objects []client.Object
+	places  map[types.ObjectID]string // where each object stands
 }
 
 // unknownTypeDelay is how long to wait before looking for an unknown type again.
@@ -116,45 +119,36 @@ var decidedBy = map[string]string{
 	types.AnnotationKeySuffixKeptVersions:   "a set has no versions",
 }
 
-// read reads one object. It notes a problem of the object, and returns an error if something else fails.
-func (r *reading) read(where string, order int, declared v1alpha1.Object) error {
+// read reads one object. It returns a problem of the object, and an error if something else fails.
+func (r *reading) read(where string, order int, declared v1alpha1.Object) (problem string, err error) {
 	object := &unstructured.Unstructured{}
 	if err := utiljson.Unmarshal(declared.Object.Raw, &object.Object); err != nil {
-		r.problems = append(r.problems, fmt.Sprintf("%s: %s; must be an object with apiVersion, kind and metadata.name", where, err))
-		return nil
+		return err.Error() + "; must be an object with apiVersion, kind and metadata.name", nil
 	}
 	dropEmpty(object)
 	if problem := r.examine(object); problem != "" {
-		r.problems = append(r.problems, where+": "+problem)
-		return nil
+		return problem, nil
 	}
-	problem, err := r.place(object)
-	if err != nil {
-		return fmt.Errorf("%s: %w", where, err)
-	}
+	problem, err = r.place(object)
 	id := types.IDOf(object)
-	if id == r.self {
-		problem = "it is the set itself"
-	}
-	if other, taken := r.places[id]; taken && problem == "" {
-		problem = fmt.Sprintf("%s is also in %s; must occur only once", id, other)
-	}
-	if problem != "" {
-		r.problems = append(r.problems, where+": "+problem)
-		return nil
+	switch other, taken := r.places[id]; {
+	case err != nil:
+		return "", err
+	case id == r.self:
+		return "it is the set itself", nil
+	case problem != "":
+		return problem, nil
+	case taken:
+		return fmt.Sprintf("%s is also in %s; must occur only once", id, other), nil
 	}
 	r.places[id] = where
-	own := object.GetAnnotations()
-	if own == nil {
-		own = map[string]string{}
-	}
-	own[r.prefix+"/"+types.AnnotationKeySuffixApplyOrder] = strconv.Itoa(order)
+	own := map[string]string{r.prefix + "/" + types.AnnotationKeySuffixApplyOrder: strconv.Itoa(order)}
 	if declared.CollisionProtection != "" {
 		own[r.prefix+"/"+types.AnnotationKeySuffixAdoptionPolicy] = annotations.Kebab(string(declared.CollisionProtection.AdoptionPolicy()))
 	}
-	object.SetAnnotations(own)
+	object.SetAnnotations(labels.Merge(object.GetAnnotations(), own))
 	r.objects = append(r.objects, r.guarded(object))
-	return nil
+	return "", nil
 }
 
 // guarded returns an object of a confined set with a guard if it is not known yet whether it is namespaced: its phase
@@ -208,10 +202,7 @@ func (r *reading) examine(object *unstructured.Unstructured) string {
 		}
 	}
 	for key := range object.GetAnnotations() {
-		suffix, own := strings.CutPrefix(key, r.prefix+"/")
-		switch {
-		case !own:
-		case decidedBy[suffix] != "":
+		if suffix, own := strings.CutPrefix(key, r.prefix+"/"); own && decidedBy[suffix] != "" {
 			return fmt.Sprintf("%s: metadata.annotations: %s is not allowed; %s", types.IDOf(object), key, decidedBy[suffix])
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"time"
 
@@ -105,7 +104,7 @@ func setup[T v1alpha1.Set](mgr ctrl.Manager, name string, options Options, kind 
 	if err := r.SetupWithManager(mgr); err != nil {
 		return err
 	}
-	return mgr.Add(waker[T]{cache: mgr.GetCache(), newList: kind.newSets, wake: r.Trigger, log: mgr.GetLogger().WithValues("reconciler", name)})
+	return mgr.Add(waker{cache: mgr.GetCache(), kind: kind, wake: r.Trigger, log: mgr.GetLogger().WithValues("reconciler", name)})
 }
 
 // phaseOf names the phase of an apply order, or of a delete order, which is its negative.
@@ -220,7 +219,7 @@ func (f family) kinship(other v1alpha1.Set) reconciler.Relation {
 // siblings returns a function that returns the siblings of a set. It lists all sets of the kind in the namespace.
 func siblings[T v1alpha1.Set](cached client.Reader, newList func() client.ObjectList) component.SiblingsFunc[T] {
 	return func(ctx context.Context, reader client.Reader, self T) (map[apitypes.NamespacedName]reconciler.Relation, error) {
-		sets, err := relatives{reader: reader, cached: cached, newList: newList}.of(ctx, self)
+		sets, err := familyOf(ctx, self, reader, cached, newList)
 		if err != nil {
 			return nil, err
 		}
@@ -239,7 +238,7 @@ func siblings[T v1alpha1.Set](cached client.Reader, newList func() client.Object
 // wakes the set.
 func olderFirst[T v1alpha1.Set](reader client.Reader, kind deploymentKind) component.HookFunc[T] {
 	return func(ctx context.Context, _ client.Client, self T) error {
-		sets, err := relatives{reader: reader, cached: reader, newList: kind.newSets}.of(ctx, self)
+		sets, err := familyOf(ctx, self, reader, reader, kind.newSets)
 		if err != nil {
 			return err
 		}
@@ -266,16 +265,10 @@ const olderFirstDelay = time.Minute
 // indexPrevious is the index of sets in the cache by the names of their previous sets.
 const indexPrevious = "spec.previous"
 
-// relatives finds the relatives of sets.
-type relatives struct {
-	// reader lists all sets of a namespace; cached has the index.
-	reader, cached client.Reader
-	newList        func() client.ObjectList
-}
-
-// of returns the relatives of a set. Sets that name it directly are found even if the cache does not have them yet.
-func (r relatives) of(ctx context.Context, set v1alpha1.Set) (family, error) {
-	sets, err := setsIn(ctx, r.reader, r.newList(), set.GetNamespace())
+// familyOf returns the relatives of a set. The reader lists all sets of a namespace; cached has the index. Sets that
+// name the set directly are found even if the cache does not have them yet.
+func familyOf(ctx context.Context, set v1alpha1.Set, reader, cached client.Reader, newList func() client.ObjectList) (family, error) {
+	sets, err := setsIn(ctx, reader, newList(), set.GetNamespace())
 	if err != nil {
 		return family{}, err
 	}
@@ -288,7 +281,7 @@ func (r relatives) of(ctx context.Context, set v1alpha1.Set) (family, error) {
 				}
 			}
 		}
-		found, err := setsIn(ctx, r.cached, r.newList(), set.GetNamespace(), client.MatchingFields{indexPrevious: name})
+		found, err := setsIn(ctx, cached, newList(), set.GetNamespace(), client.MatchingFields{indexPrevious: name})
 		for _, other := range found {
 			names = append(names, other.GetName())
 		}
@@ -315,20 +308,16 @@ func setsIn(ctx context.Context, reader client.Reader, list client.ObjectList, n
 }
 
 // waker has sets reconciled when a sibling appears, goes, or changes in a way that concerns them.
-type waker[T v1alpha1.Set] struct {
-	cache   cache.Cache
-	newList func() client.ObjectList
-	wake    func(namespace, name string) error
-	log     logr.Logger
+type waker struct {
+	cache cache.Cache
+	kind  deploymentKind
+	wake  func(namespace, name string) error
+	log   logr.Logger
 }
 
 // Start watches sets until the context ends.
-func (w waker[T]) Start(ctx context.Context) error {
-	set, ok := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T)
-	if !ok {
-		return fmt.Errorf("unexpected type %s", reflect.TypeFor[T]())
-	}
-	informer, err := w.cache.GetInformer(ctx, set)
+func (w waker) Start(ctx context.Context) error {
+	informer, err := w.cache.GetInformer(ctx, w.kind.newSet())
 	if err != nil {
 		return fmt.Errorf("watching sets: %w", err)
 	}
@@ -381,12 +370,12 @@ func isRelabelled(before, after v1alpha1.Set) bool {
 }
 
 // changed wakes the siblings of a set.
-func (w waker[T]) changed(ctx context.Context, object any) {
+func (w waker) changed(ctx context.Context, object any) {
 	set, ok := object.(v1alpha1.Set)
 	if !ok {
 		return
 	}
-	sets, err := relatives{reader: w.cache, cached: w.cache, newList: w.newList}.of(ctx, set)
+	sets, err := familyOf(ctx, set, w.cache, w.cache, w.kind.newSets)
 	if err != nil {
 		w.log.Error(err, "siblings of a set cannot be found", "namespace", set.GetNamespace(), "name", set.GetName())
 		return

@@ -117,11 +117,6 @@ func (r *reporting) condition(name component.ConditionType, holds bool, reason, 
 	r.set.GetStatus().SetCondition(name, value, reason, message, r.conclusion.Now)
 }
 
-// verdict returns what the reconciler says about the set.
-func (r *reporting) verdict() (state component.State, reason, message string) {
-	return r.set.GetStatus().GetState()
-}
-
 func (r *reporting) isDeleting() bool { return r.set.GetDeletionTimestamp() != nil }
 
 func (r *reporting) is(state v1alpha1.LifecycleState) bool {
@@ -130,7 +125,7 @@ func (r *reporting) is(state v1alpha1.LifecycleState) bool {
 
 // setLifecycle sets the conditions Paused and Archived.
 func (r *reporting) setLifecycle() {
-	_, reason, message := r.verdict()
+	_, reason, message := r.set.GetStatus().GetState()
 	switch {
 	case r.is(v1alpha1.LifecycleStatePaused) && (reason == component.ReadyConditionReasonPaused || r.conclusion.Refusal != nil):
 		r.condition(v1alpha1.ConditionTypePaused, true, v1alpha1.ReasonPaused, message)
@@ -149,7 +144,7 @@ func (r *reporting) setLifecycle() {
 
 // setAvailable sets the condition Available.
 func (r *reporting) setAvailable() {
-	state, _, message := r.verdict()
+	state, _, message := r.set.GetStatus().GetState()
 	switch reason := r.refusal(); {
 	case r.conclusion.Archived:
 		r.set.GetStatus().RemoveCondition(v1alpha1.ConditionTypeAvailable)
@@ -247,7 +242,7 @@ func (r *reporting) unavailable() (reason, message string) {
 
 // setProgressing sets the condition Progressing.
 func (r *reporting) setProgressing() {
-	state, reason, message := r.verdict()
+	state, reason, message := r.set.GetStatus().GetState()
 	set := func(progresses bool, reason, message string) {
 		r.condition(v1alpha1.ConditionTypeProgressing, progresses, reason, message)
 	}

@@ -103,9 +103,6 @@ func revisionsOf(deployment v1alpha1.Deployment, sets []v1alpha1.Set) revisions 
 	return r
 }
 
-// All returns the sets, the newest first.
-func (r revisions) All() []v1alpha1.Set { return r.own }
-
 // Current returns the newest set; nil if there is none.
 func (r revisions) Current() v1alpha1.Set {
 	if len(r.own) == 0 {
@@ -185,10 +182,10 @@ func (r revisions) hasCurrent() bool {
 
 // orphans are sets of the series without a controller, and with a revision that is allowed.
 func (r revisions) orphans() []v1alpha1.Set {
-	var found []v1alpha1.Set
 	if r.adoptsNone {
 		return nil
 	}
+	var found []v1alpha1.Set
 	for _, set := range r.series {
 		if metav1.GetControllerOfNoCopy(set) == nil && set.GetDeletionTimestamp() == nil && set.GetSetSpec().Revision <= v1alpha1.MaxRevision {
 			found = append(found, set)
@@ -359,12 +356,15 @@ func isTrue(set v1alpha1.Set, name component.ConditionType) bool {
 	return condition(set, name).Status == component.ConditionTrue
 }
 
-// isAvailable reports whether a set is available. The content of a set never changes, so what was seen before the last
-// change of its settings holds.
-func isAvailable(set v1alpha1.Set) bool {
-	found, _ := set.GetStatus().GetCondition(v1alpha1.ConditionTypeAvailable)
+// wasTrue reports whether a condition of a set is true, whatever generation it is about.
+func wasTrue(set v1alpha1.Set, name component.ConditionType) bool {
+	found, _ := set.GetStatus().GetCondition(name)
 	return found.Status == component.ConditionTrue
 }
+
+// isAvailable reports whether a set is available. The content of a set never changes, so what was seen before the last
+// change of its settings holds.
+func isAvailable(set v1alpha1.Set) bool { return wasTrue(set, v1alpha1.ConditionTypeAvailable) }
 
 // isOver reports whether a set is archived, and has no objects any more.
 func isOver(set v1alpha1.Set) bool {
@@ -372,10 +372,7 @@ func isOver(set v1alpha1.Set) bool {
 }
 
 // everSucceeded reports whether a set has ever succeeded. That stays, whatever generation it was.
-func everSucceeded(set v1alpha1.Set) bool {
-	found, _ := set.GetStatus().GetCondition(v1alpha1.ConditionTypeSucceeded)
-	return found.Status == component.ConditionTrue
-}
+func everSucceeded(set v1alpha1.Set) bool { return wasTrue(set, v1alpha1.ConditionTypeSucceeded) }
 
 // hasSucceeded reports whether a set has succeeded, and is available now.
 func hasSucceeded(set v1alpha1.Set) bool {
@@ -431,24 +428,16 @@ func (s setSettings) ApplyTo(set v1alpha1.Set) {
 	spec := set.GetSetSpec()
 	spec.LifecycleState, spec.ProgressDeadlineSeconds = s.Lifecycle, s.Deadline
 	set.SetLabels(with(set.GetLabels(), v1alpha1.LabelRevisionsOf, s.Series))
-	set.SetAnnotations(withChangeCause(set.GetAnnotations(), s.ChangeCause))
-}
-
-// withChangeCause returns a copy of annotations with a change cause; without one if it is empty.
-func withChangeCause(annotations map[string]string, cause string) map[string]string {
-	return with(annotations, v1alpha1.AnnotationChangeCause, cause)
+	set.SetAnnotations(with(set.GetAnnotations(), v1alpha1.AnnotationChangeCause, s.ChangeCause))
 }
 
 // with returns a copy of a map with an entry; without it if the value is empty.
 func with(entries map[string]string, key, value string) map[string]string {
-	result := maps.Clone(entries)
-	if value == "" {
-		delete(result, key)
-		return result
+	result := map[string]string{}
+	maps.Copy(result, entries)
+	delete(result, key)
+	if value != "" {
+		result[key] = value
 	}
-	if result == nil {
-		result = map[string]string{}
-	}
-	result[key] = value
 	return result
 }

@@ -138,8 +138,14 @@ func (r revisions) paused() verdict {
 	if current := r.Current(); current != nil && isPaused(current) {
 		message += ". " + about(current, v1alpha1.ConditionTypePaused)
 	}
-	if waits := names(r.own, func(set v1alpha1.Set) bool { return !isOver(set) && !isPaused(set) }); waits != "" {
-		message = "Not paused yet, or still being archived: " + waits
+	var waits []string
+	for _, set := range r.own {
+		if !isOver(set) && !isPaused(set) {
+			waits = append(waits, set.GetName())
+		}
+	}
+	if len(waits) > 0 {
+		message = "Not paused yet, or still being archived: " + strings.Join(waits, ", ")
 	}
 	return verdict{holds: r.deployment.GetDeploymentSpec().Paused && r.deployment.GetDeletionTimestamp() == nil, reason: v1alpha1.ReasonPaused, message: message}
 }
@@ -159,17 +165,6 @@ func (r revisions) deleting() string {
 func about(set v1alpha1.Set, name component.ConditionType) string {
 	found, _ := set.GetStatus().GetCondition(name)
 	return "Set " + set.GetName() + ": " + cmp.Or(found.Message, "has not been looked at yet")
-}
-
-// names returns the names of the sets of which something is true.
-func names(sets []v1alpha1.Set, holds func(v1alpha1.Set) bool) string {
-	var found []string
-	for _, set := range sets {
-		if holds(set) {
-			found = append(found, set.GetName())
-		}
-	}
-	return strings.Join(found, ", ")
 }
 
 // isRefused reports whether the API server refuses a write, so that repeating it is of no use until something changes.

@@ -294,46 +294,33 @@ func compile(probe Probe) (compiled, error) {
 }
 
 func compileCheck(declared Check) (check, error) {
-	var checks []check
-	var failures []error
-	add := func(check check, field string, err error) {
-		checks = append(checks, check)
-		if err != nil {
-			failures = append(failures, fmt.Errorf(".%s%w", field, err))
+	count := 0
+	for _, isSet := range []bool{declared.Condition != nil, declared.FieldsEqual != nil, declared.FieldValue != nil, declared.CEL != nil} {
+		if isSet {
+			count++
 		}
 	}
-	if declared.Condition != nil {
-		check, err := conditionCheck(*declared.Condition)
-		add(check, "condition", err)
+	switch {
+	case count != 1:
+		return nil, fmt.Errorf(": it has %d checks; must have exactly one of condition, fieldsEqual, fieldValue and cel", count)
+	case declared.Condition != nil:
+		return conditionCheck(*declared.Condition)
+	case declared.FieldsEqual != nil:
+		return fieldsCheck(*declared.FieldsEqual)
+	case declared.FieldValue != nil:
+		return valueCheck(*declared.FieldValue)
+	default:
+		return celCheck(*declared.CEL)
 	}
-	if declared.FieldsEqual != nil {
-		check, err := fieldsCheck(*declared.FieldsEqual)
-		add(check, "fieldsEqual", err)
-	}
-	if declared.FieldValue != nil {
-		check, err := valueCheck(*declared.FieldValue)
-		add(check, "fieldValue", err)
-	}
-	if declared.CEL != nil {
-		check, err := celCheck(*declared.CEL)
-		add(check, "cel", err)
-	}
-	if len(checks) != 1 {
-		return nil, fmt.Errorf(": it has %d checks; must have exactly one of condition, fieldsEqual, fieldValue and cel", len(checks))
-	}
-	if len(failures) > 0 {
-		return nil, failures[0]
-	}
-	return checks[0], nil
 }
 
 func conditionCheck(declared Condition) (check, error) {
 	wanted := cmp.Or(declared.Status, metav1.ConditionTrue)
 	if declared.Type == "" {
-		return nil, errors.New(`.type: invalid value ""; must be the type of a condition, such as Available`)
+		return nil, errors.New(`.condition.type: invalid value ""; must be the type of a condition, such as Available`)
 	}
 	if !slices.Contains([]metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}, wanted) {
-		return nil, fmt.Errorf(".status: invalid value %q; must be one of: True, False, Unknown", declared.Status)
+		return nil, fmt.Errorf(".condition.status: invalid value %q; must be one of: True, False, Unknown", declared.Status)
 	}
 	return func(object *unstructured.Unstructured, budget *judges.Budget) (answer, string) {
 		found, _, _ := unstructured.NestedFieldNoCopy(object.Object, "status", "conditions")
@@ -374,11 +361,11 @@ func compareCondition(object *unstructured.Unstructured, fields map[string]any, 
 func fieldsCheck(declared FieldsEqual) (check, error) {
 	a, err := newPath(declared.FieldA)
 	if err != nil {
-		return nil, fmt.Errorf(".fieldA: %w", err)
+		return nil, fmt.Errorf(".fieldsEqual.fieldA: %w", err)
 	}
 	b, err := newPath(declared.FieldB)
 	if err != nil {
-		return nil, fmt.Errorf(".fieldB: %w", err)
+		return nil, fmt.Errorf(".fieldsEqual.fieldB: %w", err)
 	}
 	return func(object *unstructured.Unstructured, budget *judges.Budget) (answer, string) {
 		left, hasLeft := a.find(object)
@@ -404,11 +391,11 @@ func fieldsCheck(declared FieldsEqual) (check, error) {
 func valueCheck(declared FieldValue) (check, error) {
 	field, err := newPath(declared.Field)
 	if err != nil {
-		return nil, fmt.Errorf(".field: %w", err)
+		return nil, fmt.Errorf(".fieldValue.field: %w", err)
 	}
 	var wanted any
 	if err := json.Unmarshal(declared.Value.Raw, &wanted); err != nil {
-		return nil, fmt.Errorf(".value: invalid value %q: %w; must be a JSON value", declared.Value.Raw, err)
+		return nil, fmt.Errorf(".fieldValue.value: invalid value %q: %w; must be a JSON value", declared.Value.Raw, err)
 	}
 	return func(object *unstructured.Unstructured, budget *judges.Budget) (answer, string) {
 		found, exists := field.find(object)
@@ -452,7 +439,7 @@ func text(value any) string {
 func celCheck(declared CEL) (check, error) {
 	expression, err := judges.Compile(declared.Rule)
 	if err != nil {
-		return nil, fmt.Errorf(".rule: %w", err)
+		return nil, fmt.Errorf(".cel.rule: %w", err)
 	}
 	return func(object *unstructured.Unstructured, budget *judges.Budget) (answer, string) {
 		switch holds, err := expression.Holds(object, budget); {

@@ -16,8 +16,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // The names of the programs, which are also their file names in the assets folder.
@@ -56,20 +60,6 @@ func Assets(ctx context.Context, progress io.Writer) (string, error) {
 	if dir := os.Getenv(assetsVariable); dir != "" && holdsAll(dir) {
 		return dir, nil
 	}
-	return builtAssets(ctx, progress)
-}
-
-// CacheDir is the folder for everything that outlives a sandbox: "component-operator-runtime/sandbox" in
-// the user's cache directory.
-func CacheDir() (string, error) {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("finding the cache directory: %w", err)
-	}
-	return filepath.Join(dir, "component-operator-runtime", "sandbox"), nil
-}
-
-func builtAssets(ctx context.Context, progress io.Writer) (string, error) {
 	if progress == nil {
 		progress = io.Discard
 	}
@@ -102,6 +92,16 @@ func builtAssets(ctx context.Context, progress io.Writer) (string, error) {
 	return dir, nil
 }
 
+// CacheDir is the folder for everything that outlives a sandbox: "component-operator-runtime/sandbox" in
+// the user's cache directory.
+func CacheDir() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("finding the cache directory: %w", err)
+	}
+	return filepath.Join(dir, "component-operator-runtime", "sandbox"), nil
+}
+
 // programs returns the path of each program: from KUBEBUILDER_ASSETS if it is there, else from the built ones.
 func programs(ctx context.Context, progress io.Writer) (map[string]string, error) {
 	dir, err := Assets(ctx, progress)
@@ -111,8 +111,8 @@ func programs(ctx context.Context, progress io.Writer) (map[string]string, error
 	paths := map[string]string{}
 	for _, name := range programNames() {
 		paths[name] = filepath.Join(dir, name)
-		if preferred := filepath.Join(os.Getenv(assetsVariable), name); os.Getenv(assetsVariable) != "" && isExecutable(preferred) {
-			paths[name] = preferred
+		if preferred := os.Getenv(assetsVariable); preferred != "" && isExecutable(filepath.Join(preferred, name)) {
+			paths[name] = filepath.Join(preferred, name)
 		}
 	}
 	return paths, nil
@@ -123,12 +123,7 @@ func programNames() []string {
 }
 
 func holdsAll(dir string) bool {
-	for _, name := range programNames() {
-		if !isExecutable(filepath.Join(dir, name)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(programNames(), func(name string) bool { return !isExecutable(filepath.Join(dir, name)) })
 }
 
 func isExecutable(path string) bool {
@@ -158,23 +153,17 @@ func sourcesKey() (string, error) {
 }
 
 // waitForLock locks the file. If another process holds it, waitForLock says so once, and waits.
-func waitForLock(ctx context.Context, path string, progress io.Writer) (*os.File, error) {
-	ticker := time.NewTicker(lockInterval)
-	defer ticker.Stop()
-	for told := false; ; told = true {
-		lock, err := lockFile(path)
-		if !errors.Is(err, errLocked) {
-			return lock, err
+func waitForLock(ctx context.Context, path string, progress io.Writer) (lock *os.File, err error) {
+	tell := sync.OnceFunc(func() { _, _ = fmt.Fprintln(progress, "waiting for another process that is building Kubernetes") })
+	err = wait.PollUntilContextCancel(ctx, lockInterval, true, func(context.Context) (bool, error) {
+		lock, err = lockFile(path)
+		if errors.Is(err, errLocked) {
+			tell()
+			return false, nil
 		}
-		if !told {
-			_, _ = fmt.Fprintln(progress, "waiting for another process that is building Kubernetes")
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-ticker.C:
-		}
-	}
+		return true, err
+	})
+	return lock, err
 }
 
 // kwokPackage is built in its own module, which needs none of the replacements of Kubernetes' module.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
 
@@ -54,12 +54,8 @@ func (s *Sandbox) createObjects(ctx context.Context) error {
 	if err := s.applyClusterObjects(ctx); err != nil {
 		return err
 	}
-	client, err := kubernetes.NewForConfig(s.bootstrapConfig())
-	if err != nil {
-		return err
-	}
 	for i := range s.options.Nodes {
-		_, err := client.CoreV1().Nodes().Create(ctx, newNode(i), metav1.CreateOptions{FieldManager: fieldManager})
+		_, err := s.client.CoreV1().Nodes().Create(ctx, newNode(i), metav1.CreateOptions{FieldManager: fieldManager})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("creating a node: %w", err)
 		}
@@ -105,12 +101,8 @@ func newNode(index int) *corev1.Node {
 	}
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name,
-			Labels: map[string]string{
-				corev1.LabelHostname:   name,
-				corev1.LabelOSStable:   "linux",
-				corev1.LabelArchStable: "amd64",
-			},
+			Name:   name,
+			Labels: map[string]string{corev1.LabelHostname: name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64"},
 		},
 		Status: corev1.NodeStatus{
 			Capacity:    room,
@@ -134,20 +126,16 @@ func newNode(index int) *corev1.Node {
 
 // awaitCluster waits until controllers would act on pods and Jobs in the namespace "default".
 func (s *Sandbox) awaitCluster(ctx context.Context) error {
-	client, err := kubernetes.NewForConfig(s.bootstrapConfig())
-	if err != nil {
-		return err
-	}
 	for _, wait := range []struct {
 		what  string
 		ready func(context.Context) (bool, string)
 	}{
-		{"the nodes", func(ctx context.Context) (bool, string) { return nodesReady(ctx, client) }},
+		{"the nodes", s.nodesReady},
 		{"the service account of the namespace default", func(ctx context.Context) (bool, string) {
-			_, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
+			_, err := s.client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
 			return err == nil, fmt.Sprint(err)
 		}},
-		{"the admission policy", func(ctx context.Context) (bool, string) { return jobsAnnotated(ctx, client) }},
+		{"the admission policy", s.jobsAnnotated},
 	} {
 		if err := s.poll(ctx, wait.what, wait.ready); err != nil {
 			return err
@@ -156,17 +144,16 @@ func (s *Sandbox) awaitCluster(ctx context.Context) error {
 	return nil
 }
 
-func nodesReady(ctx context.Context, client kubernetes.Interface) (bool, string) {
-	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+func (s *Sandbox) nodesReady(ctx context.Context) (bool, string) {
+	nodes, err := s.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return false, err.Error()
 	}
 	for _, node := range nodes.Items {
-		ready := false
-		for _, condition := range node.Status.Conditions {
-			ready = ready || condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue
+		isReady := func(condition corev1.NodeCondition) bool {
+			return condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue
 		}
-		if !ready {
+		if !slices.ContainsFunc(node.Status.Conditions, isReady) {
 			return false, node.Name + " is not ready"
 		}
 		if len(node.Spec.Taints) > 0 {
@@ -178,8 +165,8 @@ func nodesReady(ctx context.Context, client kubernetes.Interface) (bool, string)
 
 // jobsAnnotated reports whether the API server enforces the policy for failing Jobs. It is true if the server has no
 // policies of that kind.
-func jobsAnnotated(ctx context.Context, client kubernetes.Interface) (bool, string) {
-	_, err := client.AdmissionregistrationV1().MutatingAdmissionPolicies().List(ctx, metav1.ListOptions{Limit: 1})
+func (s *Sandbox) jobsAnnotated(ctx context.Context) (bool, string) {
+	_, err := s.client.AdmissionregistrationV1().MutatingAdmissionPolicies().List(ctx, metav1.ListOptions{Limit: 1})
 	if apierrors.IsNotFound(err) {
 		return true, ""
 	}
@@ -190,7 +177,7 @@ func jobsAnnotated(ctx context.Context, client kubernetes.Interface) (bool, stri
 			Containers:    []corev1.Container{{Name: "none", Image: "none"}},
 		}}},
 	}
-	answer, err := client.BatchV1().Jobs(metav1.NamespaceDefault).Create(ctx, job, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	answer, err := s.client.BatchV1().Jobs(metav1.NamespaceDefault).Create(ctx, job, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	if err != nil {
 		return false, err.Error()
 	}

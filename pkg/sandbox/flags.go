@@ -272,19 +272,14 @@ const contextName = "component-operator-sandbox"
 
 // writeKubeconfig writes a self-contained kubeconfig for the user with that certificate.
 func (p *pki) writeKubeconfig(path, server, user string) error {
-	var contents [3][]byte
-	for i, file := range []string{p.cert("ca"), p.cert(user), p.key(user)} {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		contents[i] = content
-	}
 	config := clientcmdapi.NewConfig()
-	config.Clusters[contextName] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: contents[0]}
-	config.AuthInfos[contextName] = &clientcmdapi.AuthInfo{ClientCertificateData: contents[1], ClientKeyData: contents[2]}
+	config.Clusters[contextName] = &clientcmdapi.Cluster{Server: server, CertificateAuthority: p.cert("ca")}
+	config.AuthInfos[contextName] = &clientcmdapi.AuthInfo{ClientCertificate: p.cert(user), ClientKey: p.key(user)}
 	config.Contexts[contextName] = &clientcmdapi.Context{Cluster: contextName, AuthInfo: contextName}
 	config.CurrentContext = contextName
+	if err := clientcmdapi.FlattenConfig(config); err != nil {
+		return err
+	}
 	content, err := clientcmd.Write(*config)
 	if err != nil {
 		return err

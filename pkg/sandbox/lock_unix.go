@@ -12,9 +12,6 @@ import (
 	"syscall"
 )
 
-// errLocked means that another process, or another lock of this one, holds the file.
-var errLocked = errors.New("locked by another process")
-
 // lockFile creates the file if need be and locks it until it is closed or the process ends. It does not wait: if the
 // file is locked already, the error is errLocked.
 func lockFile(path string) (*os.File, error) {
@@ -43,6 +40,11 @@ func lockFile(path string) (*os.File, error) {
 func unlock(file *os.File) {
 	_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
 	_ = file.Close()
+}
+
+// ownGroup protects a guard from signals that the terminal sends to this process and its group.
+func ownGroup() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true}
 }
 
 func isAt(file *os.File, path string) bool {

@@ -20,6 +20,9 @@ import (
 // ErrRegistered means that a running process has registered the same kubeconfig path.
 var ErrRegistered = errors.New("a sandbox with this kubeconfig path is already running or starting")
 
+// errLocked means that another process, or another lock of this one, holds the file.
+var errLocked = errors.New("locked by another process")
+
 // Registration announces this process as the one that runs the sandbox of a kubeconfig path, so that [End] can find it.
 // It ends with the process at the latest.
 //
@@ -52,7 +55,10 @@ func Register(kubeconfig string) (*Registration, error) {
 	registration := &Registration{path: path, file: file}
 	content, err := json.Marshal(record{Kubeconfig: kubeconfig, PID: os.Getpid()})
 	if err == nil {
-		err = errors.Join(file.Truncate(0), writeAt(file, content))
+		err = file.Truncate(0)
+	}
+	if err == nil {
+		_, err = file.WriteAt(content, 0)
 	}
 	if err != nil {
 		registration.Release()
@@ -159,11 +165,6 @@ func removeStale(found record) error {
 		return err
 	}
 	return nil
-}
-
-func writeAt(file *os.File, content []byte) error {
-	_, err := file.WriteAt(content, 0)
-	return err
 }
 
 func recordsDir() (string, error) {

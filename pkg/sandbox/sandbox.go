@@ -4,6 +4,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -37,12 +39,12 @@ type Sandbox struct {
 	programs   map[string]string
 	kubeconfig string
 	config     *rest.Config
+	client     *kubernetes.Clientset // for the sandbox's own few requests
 
 	stopping chan struct{} // closed when a stop was requested
 	stopOnce sync.Once
-	failed   chan struct{} // closed when a program has ended without that
-	failOnce sync.Once
-	failure  error // to be read after failed
+	working  context.Context // ends when a program has ended without that, which is the cause
+	fail     context.CancelCauseFunc
 
 	mu        sync.Mutex
 	processes []*process
@@ -68,7 +70,8 @@ func Start(ctx context.Context, options Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sandbox{options: options, programs: programs, stopping: make(chan struct{}), failed: make(chan struct{})}
+	s := &Sandbox{options: options, programs: programs, stopping: make(chan struct{})}
+	s.working, s.fail = context.WithCancelCause(context.Background())
 	if err := s.start(ctx); err != nil {
 		// The context may be the reason of the failure; stopping must not depend on it.
 		return nil, errors.Join(fmt.Errorf("starting the sandbox: %w", err), s.Stop(context.WithoutCancel(ctx)))
@@ -108,10 +111,7 @@ func (s *Sandbox) prepare() error {
 	if s.layout.run, err = os.MkdirTemp("", "sandbox-"); err != nil {
 		return err
 	}
-	s.layout.data = s.options.DataDir
-	if s.layout.data == "" {
-		s.layout.data = s.layout.run
-	}
+	s.layout.data = cmp.Or(s.options.DataDir, s.layout.run)
 	if err := os.MkdirAll(filepath.Join(s.layout.data, "logs"), 0o700); err != nil {
 		return err
 	}
@@ -121,10 +121,7 @@ func (s *Sandbox) prepare() error {
 	if s.layout.pki, err = newPKI(s.layout.file("pki")); err != nil {
 		return fmt.Errorf("creating certificates: %w", err)
 	}
-	s.kubeconfig = s.options.KubeconfigPath
-	if s.kubeconfig == "" {
-		s.kubeconfig = s.layout.file("kubeconfig")
-	}
+	s.kubeconfig = cmp.Or(s.options.KubeconfigPath, s.layout.file("kubeconfig"))
 	s.lifeline, err = newLifeline()
 	return err
 }
@@ -180,10 +177,7 @@ func (s *Sandbox) watch(p *process) {
 		select {
 		case <-s.stopping:
 		default:
-			s.failOnce.Do(func() {
-				s.failure = p.failure()
-				close(s.failed)
-			})
+			s.fail(p.failure())
 		}
 	}()
 }
@@ -196,17 +190,10 @@ func (s *Sandbox) Config() *rest.Config { return rest.CopyConfig(s.config) }
 
 // Failed is closed when a program of the sandbox has ended unexpectedly. The sandbox is then unusable, and must still
 // be stopped; [Sandbox.Failure] returns the reason.
-func (s *Sandbox) Failed() <-chan struct{} { return s.failed }
+func (s *Sandbox) Failed() <-chan struct{} { return s.working.Done() }
 
 // Failure returns why the sandbox has failed, with the last log lines of the program, or nil if it has not.
-func (s *Sandbox) Failure() error {
-	select {
-	case <-s.failed:
-		return s.failure
-	default:
-		return nil
-	}
-}
+func (s *Sandbox) Failure() error { return context.Cause(s.working) }
 
 // Stop ends all programs, waits until they are gone, and removes temporary files, including the kubeconfig. It may be
 // called again. The error is that of the context, or of removing files.
@@ -354,15 +341,11 @@ func (s *Sandbox) startAPIServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client, err := kubernetes.NewForConfig(s.bootstrapConfig())
-	if err != nil {
-		return err
-	}
 	err = s.poll(ctx, "the API server", func(ctx context.Context) (bool, string) {
 		if p.ended() {
 			return true, ""
 		}
-		err := client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+		err := s.client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
 		return err == nil, fmt.Sprint(err)
 	})
 	if p.ended() {
@@ -400,7 +383,11 @@ func (s *Sandbox) writeKubeconfigs(server string) error {
 		return err
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
+	if err != nil {
+		return err
+	}
 	s.config = config
+	s.client, err = kubernetes.NewForConfig(s.bootstrapConfig())
 	return err
 }
 
@@ -434,21 +421,17 @@ func (s *Sandbox) startControllers() error {
 // poll repeats a check until it succeeds. It ends early when a program fails. When the context is done, its error names
 // what it waited for, and the last reason.
 func (s *Sandbox) poll(ctx context.Context, what string, ready func(context.Context) (bool, string)) error {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for {
-		ok, reason := ready(ctx)
-		if ok {
-			return nil
+	reason := ""
+	err := wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (ok bool, err error) {
+		if ok, reason = ready(ctx); ok {
+			return true, nil
 		}
-		select {
-		case <-s.failed:
-			return s.failure
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for %s: %w (%s)", what, ctx.Err(), reason)
-		case <-ticker.C:
-		}
+		return false, s.Failure()
+	})
+	if err != nil && s.Failure() == nil {
+		return fmt.Errorf("waiting for %s: %w (%s)", what, err, reason)
 	}
+	return err
 }
 
 // termGrace is how long a command may take to end after SIGTERM.
@@ -509,9 +492,9 @@ func (s *Sandbox) Run(ctx context.Context, command Command) (int, error) {
 	case err = <-done:
 	case <-ctx.Done():
 		err = terminate(guard.Process, line, done)
-	case <-s.failed:
+	case <-s.Failed():
 		_ = terminate(guard.Process, line, done)
-		return 0, s.failure
+		return 0, s.Failure()
 	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

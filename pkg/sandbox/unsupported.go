@@ -13,9 +13,6 @@ import (
 	"syscall"
 )
 
-// errLocked means that another process, or another lock of this one, holds the file.
-var errLocked = errors.New("locked by another process")
-
 // lockFile always fails. All functions call it first, so there are no sandboxes on this system.
 func lockFile(string) (*os.File, error) {
 	return nil, fmt.Errorf("sandboxes on %s: %w", runtime.GOOS, errors.ErrUnsupported)

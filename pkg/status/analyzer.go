@@ -34,8 +34,6 @@ type Analyzer struct {
 	custom     StatusAnalyzer
 }
 
-var _ StatusAnalyzer = (*Analyzer)(nil)
-
 // NewAnalyzer returns an Analyzer. The reconciler name is the prefix of the annotation that holds the hints.
 func NewAnalyzer(reconcilerName string, options Options) *Analyzer {
 	if options.Clock == nil {
@@ -68,7 +66,7 @@ func (a *Analyzer) ComputeStatus(object *unstructured.Unstructured) (Status, err
 // invalid.
 func (a *Analyzer) AnalyzeAnnotated(object *unstructured.Unstructured) (Result, error) {
 	if object == nil {
-		return Result{Status: UnknownStatus}, errNoObject
+		return a.Analyze(nil, Hints{})
 	}
 	hints, err := ParseHints(object.GetAnnotations()[a.annotation])
 	if err != nil {
@@ -109,7 +107,9 @@ func (a *Analyzer) analyze(object *unstructured.Unstructured, hints Hints) Resul
 	if result, terminating := Terminating(object); terminating {
 		return result
 	}
-	completed := hints.with(impliedHints(object)).complete(object)
+	promised := hints
+	promised.HasObservedGeneration = hints.HasObservedGeneration || isObserved(object)
+	completed := promised.complete(object)
 	computed, err := compute(completed)
 	if err != nil {
 		return Result{Status: UnknownStatus, Message: Clip("status cannot be computed: " + err.Error())}
@@ -171,12 +171,7 @@ func (a *Analyzer) judgePod(view view, computed *kstatus.Result, result Result) 
 	if view.text("status", "phase") == "Failed" {
 		return Result{Status: FailedStatus, Message: view.podFailure()}
 	}
-	if len(computed.Conditions) == 0 {
-		return result
-	}
-	switch computed.Conditions[0].Reason {
-	case "PodNotScheduled", "PodUnschedulable":
-	default:
+	if len(computed.Conditions) == 0 || !slices.Contains([]string{"PodNotScheduled", "PodUnschedulable"}, computed.Conditions[0].Reason) {
 		return result
 	}
 	result.Message = view.condition("PodScheduled").describe()
@@ -309,10 +304,7 @@ func Outdated(object *unstructured.Unstructured) (observed int64, outdated bool)
 
 // Judge is AnalyzeAnnotated with the error in the message of the result.
 func (a *Analyzer) Judge(object *unstructured.Unstructured) Result {
-	result, err := a.AnalyzeAnnotated(object)
-	if err != nil {
-		return Result{Status: UnknownStatus, Message: Clip(err.Error())}
-	}
+	result, _ := a.AnalyzeAnnotated(object)
 	return result
 }
 
@@ -465,21 +457,6 @@ type Hints struct {
 	Conditions []string
 }
 
-// spellings maps all accepted forms of the hints.
-var spellings = map[string]string{
-	types.StatusHintHasObservedGeneration: types.StatusHintHasObservedGeneration,
-	"hasObservedGeneration":               types.StatusHintHasObservedGeneration,
-	"HasObservedGeneration":               types.StatusHintHasObservedGeneration,
-	types.StatusHintHasReadyCondition:     types.StatusHintHasReadyCondition,
-	"hasReadyCondition":                   types.StatusHintHasReadyCondition,
-	"HasReadyCondition":                   types.StatusHintHasReadyCondition,
-	types.StatusHintRunToCompletion:       types.StatusHintRunToCompletion,
-	"runToCompletion":                     types.StatusHintRunToCompletion,
-	"RunToCompletion":                     types.StatusHintRunToCompletion,
-	types.StatusHintConditions:            types.StatusHintConditions,
-	"Conditions":                          types.StatusHintConditions,
-}
-
 const allowedHints = types.StatusHintHasObservedGeneration + ", " +
 	types.StatusHintHasReadyCondition + ", " + types.StatusHintRunToCompletion + ", " + types.StatusHintConditions + "=<condition>[;<condition>…]"
 
@@ -494,26 +471,25 @@ func ParseHints(value string) (Hints, error) {
 	for part := range strings.SplitSeq(value, ",") {
 		name, argument, hasArgument := strings.Cut(part, "=")
 		name = strings.TrimSpace(name)
-		hint := spellings[name]
-		if hint == "" {
-			return Hints{}, fmt.Errorf("unknown status hint %q; must be one of: %s", name, allowedHints)
-		}
-		if hint != types.StatusHintConditions && hasArgument {
-			return Hints{}, fmt.Errorf("status hint %q takes no value, got %q; must be one of: %s", name, argument, allowedHints)
-		}
-		switch hint {
-		case types.StatusHintHasObservedGeneration:
+		switch name {
+		case types.StatusHintHasObservedGeneration, "hasObservedGeneration", "HasObservedGeneration":
 			hints.HasObservedGeneration = true
-		case types.StatusHintHasReadyCondition:
+		case types.StatusHintHasReadyCondition, "hasReadyCondition", "HasReadyCondition":
 			hints.HasReadyCondition = true
-		case types.StatusHintRunToCompletion:
+		case types.StatusHintRunToCompletion, "runToCompletion", "RunToCompletion":
 			hints.RunToCompletion = true
-		case types.StatusHintConditions:
+		case types.StatusHintConditions, "Conditions":
 			conditions, err := parseConditions(name, argument)
 			if err != nil {
 				return Hints{}, err
 			}
 			hints.Conditions = append(hints.Conditions, conditions...)
+			continue
+		default:
+			return Hints{}, fmt.Errorf("unknown status hint %q; must be one of: %s", name, allowedHints)
+		}
+		if hasArgument {
+			return Hints{}, fmt.Errorf("status hint %q takes no value, got %q; must be one of: %s", name, argument, allowedHints)
 		}
 	}
 	return hints, nil
@@ -531,26 +507,13 @@ func parseConditions(hint string, argument string) ([]string, error) {
 	return conditions, nil
 }
 
-// with returns the union of both.
-func (h Hints) with(other Hints) Hints {
-	return Hints{
-		HasObservedGeneration: h.HasObservedGeneration || other.HasObservedGeneration,
-		HasReadyCondition:     h.HasReadyCondition || other.HasReadyCondition,
-		RunToCompletion:       h.RunToCompletion || other.RunToCompletion,
-		Conditions:            slices.Concat(h.Conditions, other.Conditions),
-	}
-}
-
-// impliedHints returns the hints for built-in kinds. Without them, a workload that its controller has not observed yet
-// could count as current, for example a StatefulSet with zero replicas. A PodDisruptionBudget needs none: it is in
-// force at once, and where no controllers run, as in tests, it would never be ready.
-func impliedHints(object *unstructured.Unstructured) Hints {
-	gvk := object.GroupVersionKind()
-	switch gvk.Group + "/" + gvk.Kind {
-	case "apps/Deployment", "apps/StatefulSet", "apps/ReplicaSet", "apps/DaemonSet", "/ReplicationController":
-		return Hints{HasObservedGeneration: true}
-	}
-	return Hints{}
+// isObserved reports whether the controller of a built-in kind maintains status.observedGeneration. Without that hint, a
+// workload that its controller has not observed yet could count as current, for example a StatefulSet with zero
+// replicas. A PodDisruptionBudget needs none: it is in force at once, and where no controllers run, as in tests, it
+// would never be ready.
+func isObserved(object *unstructured.Unstructured) bool {
+	kinds := []string{"Deployment.apps", "StatefulSet.apps", "ReplicaSet.apps", "DaemonSet.apps", "ReplicationController"}
+	return slices.Contains(kinds, object.GroupVersionKind().GroupKind().String())
 }
 
 // complete returns the object with the fields that the hints promise: the object itself if none is missing, otherwise a

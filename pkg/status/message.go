@@ -80,20 +80,16 @@ func terminatingMessage(object *unstructured.Unstructured) string {
 // DeletionFailure returns why the API server has failed to delete the instances of a CustomResourceDefinition that is
 // being deleted; empty if it has not, and for all other objects.
 func DeletionFailure(object *unstructured.Unstructured) string {
-	if object.GetDeletionTimestamp() == nil {
-		return ""
-	}
 	v := newView(object)
-	if !v.is("apiextensions.k8s.io", "CustomResourceDefinition") {
+	if object.GetDeletionTimestamp() == nil || !v.is("apiextensions.k8s.io", "CustomResourceDefinition") {
 		return ""
 	}
 	found := v.condition("Terminating")
-	switch reason := found.text("reason"); {
-	case !found.isTrue() || reason != "InstanceDeletionFailed" && reason != "InstanceDeletionCheck":
+	reason := found.text("reason")
+	if !found.isTrue() || reason != "InstanceDeletionFailed" && reason != "InstanceDeletionCheck" {
 		return ""
-	default:
-		return cmp.Or(found.text("message"), reason)
 	}
+	return cmp.Or(found.text("message"), reason)
 }
 
 // message words the result of kstatus, by the same rules in the same order.
@@ -403,9 +399,7 @@ func exitText(t *corev1.ContainerStateTerminated) string {
 	if t.Signal != 0 {
 		text = fmt.Sprintf("was killed by signal %d", t.Signal)
 	}
-	switch t.Reason {
-	case "", "Error", "Completed":
-	default:
+	if !slices.Contains([]string{"", "Error", "Completed"}, t.Reason) {
 		text += " (" + t.Reason + ")"
 	}
 	return text
@@ -415,15 +409,15 @@ func exitText(t *corev1.ContainerStateTerminated) string {
 func gateFindings(pod *corev1.Pod) []PodFinding {
 	var found []PodFinding
 	for _, gate := range pod.Spec.ReadinessGates {
-		isOpen, message, since := false, "", time.Time{}
+		var reported corev1.PodCondition
 		for _, condition := range pod.Status.Conditions {
 			if condition.Type == gate.ConditionType {
-				isOpen, message, since = condition.Status == corev1.ConditionTrue, condition.Message, condition.LastTransitionTime.Time
+				reported = condition
 			}
 		}
-		if !isOpen {
-			text := joined(fmt.Sprintf("readiness gate %s is not True", gate.ConditionType), message)
-			found = append(found, PodFinding{Source: sourceCondition, Text: text, Since: since})
+		if reported.Status != corev1.ConditionTrue {
+			text := joined(fmt.Sprintf("readiness gate %s is not True", gate.ConditionType), reported.Message)
+			found = append(found, PodFinding{Source: sourceCondition, Text: text, Since: reported.LastTransitionTime.Time})
 		}
 	}
 	return found

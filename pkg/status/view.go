@@ -4,6 +4,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,8 +42,7 @@ func (v view) number(fallback int64, path ...string) int64 {
 }
 
 func (v view) text(path ...string) string {
-	value, _ := v.field(path...)
-	text, _ := value.(string)
+	text, _, _ := unstructured.NestedString(v.object.Object, path...)
 	return text
 }
 
@@ -90,11 +90,7 @@ func (c condition) describe() string {
 	if !c.present {
 		return "condition " + c.name + " is missing"
 	}
-	status := c.text("status")
-	if status == "" {
-		status = "Unknown"
-	}
-	return c.name + " is " + status + c.because()
+	return c.name + " is " + cmp.Or(c.text("status"), "Unknown") + c.because()
 }
 
 // because returns reason and message as the end of a sentence, or nothing.

@@ -86,11 +86,7 @@ func (c *syncContext) check(ctx context.Context, w *work) ([]ResourceSyncResult,
 		id := w.id(change.Object)
 		if task, wanted := w.tasks[id]; wanted {
 			w.same[id] = isSame(change)
-			reason := c.whyRefused(task, change)
-			if reason == "" && change.Local {
-				reason = c.unknownFields(ctx, id, task)
-			}
-			if reason != "" {
+			if reason := c.whyRefused(ctx, id, task, change); reason != "" {
 				invalid.refuse(id, resultFor(id, task), reason)
 			}
 		}
@@ -100,7 +96,7 @@ func (c *syncContext) check(ctx context.Context, w *work) ([]ResourceSyncResult,
 	}
 	var planned []ResourceSyncResult
 	for _, change := range changes {
-		if result, ok := w.plannedResult(change); ok {
+		if result, ok := c.plannedResult(w, change); ok {
 			planned = append(planned, result)
 		}
 	}
@@ -111,18 +107,19 @@ func (c *syncContext) check(ctx context.Context, w *work) ([]ResourceSyncResult,
 func (c *syncContext) isContinued() bool { return c.initial != nil && len(c.initial.results) > 0 }
 
 // whyRefused returns why a planned change must not be made; empty if it may.
-func (c *syncContext) whyRefused(task syncTask, change reconciler.Change) string {
-	if change.Refusal != "" {
+func (c *syncContext) whyRefused(ctx context.Context, id types.ObjectID, task syncTask, change reconciler.Change) string {
+	if change.Refusal != "" || c.lenient || task.Lenient {
 		return change.Refusal
 	}
-	if c.lenient || task.Lenient {
-		return ""
-	}
 	unknown := slices.IndexFunc(change.Notes, func(note string) bool { return strings.HasPrefix(note, "unknown field") })
-	if unknown < 0 {
+	switch {
+	case unknown >= 0:
+		return change.Notes[unknown] + unknownFieldsAdvice
+	case change.Local:
+		return c.unknownFields(ctx, id, task)
+	default:
 		return ""
 	}
-	return change.Notes[unknown] + unknownFieldsAdvice
 }
 
 const unknownFieldsAdvice = "; to leave them out, turn off the validation of manifests, or set the sync option Validate=false"
@@ -131,7 +128,7 @@ const unknownFieldsAdvice = "; to leave them out, turn off the validation of man
 // yet: it reads an object before it looks for the namespace. Other answers do not count: the object can be judged only
 // in its namespace.
 func (c *syncContext) unknownFields(ctx context.Context, id types.ObjectID, task syncTask) string {
-	if _, isDeclared := c.info.declared[id.GroupKind]; isDeclared || c.lenient || task.Lenient {
+	if _, isDeclared := c.info.declared[id.GroupKind]; isDeclared {
 		return ""
 	}
 	object := task.Object.DeepCopy()
@@ -177,23 +174,21 @@ func (w *work) refused(err error) error {
 	if !isRefused {
 		return err
 	}
-	invalid := &invalidError{reasons: refused.Problems}
+	invalid := &invalidError{}
 	for _, id := range sortedIDs(w.tasks) {
-		task := w.tasks[id]
+		// The engine does not know whether objects of unknown types are in namespaces.
+		unplaced := types.ObjectID{GroupKind: id.GroupKind, Name: id.Name}
 		for _, problem := range refused.Problems {
-			// The engine does not know whether objects of unknown types are in namespaces.
-			unplaced := types.ObjectID{GroupKind: id.GroupKind, Name: id.Name}
 			reason, found := strings.CutPrefix(problem, id.String()+": ")
 			if !found {
 				reason, found = strings.CutPrefix(problem, unplaced.String()+": ")
 			}
 			if found {
-				result := resultFor(id, task)
-				result.Status, result.HookPhase, result.Message = ResultCodeSyncFailed, OperationFailed, reason
-				invalid.results = append(invalid.results, result)
+				invalid.refuse(id, resultFor(id, w.tasks[id]), reason)
 			}
 		}
 	}
+	invalid.reasons = refused.Problems
 	return invalid
 }
 
@@ -298,26 +293,18 @@ type syncTask struct {
 	Lenient bool
 }
 
-// taskOptions say how objects become tasks.
-type taskOptions struct {
-	// Namespace is that of objects that name none.
-	Namespace string
-	// Operation identifies the operation. Hooks without a name get other names in another one.
-	Operation string
-	// Force recreates each object that cannot be updated because a field is immutable.
-	Force bool
-}
-
-// tasksOf returns the tasks of objects, of which some may be hooks. The error names all objects whose annotations
-// cannot be read.
-func tasksOf(ctx context.Context, objects []*unstructured.Unstructured, options taskOptions) ([]syncTask, error) {
+// tasksOf returns the tasks of objects, of which some may be hooks. The namespace is that of objects that name none.
+// Hooks without a name get other names in another operation. Force recreates each object that cannot be updated because
+// a field is immutable. The error names all objects whose annotations cannot be read.
+func tasksOf(ctx context.Context, objects []*unstructured.Unstructured, namespace, operation string, force bool) ([]syncTask, error) {
 	var problems []error
 	var steered []client.Object
 	for _, object := range objects {
-		each, err := steer(object, options)
+		each, err := steer(object, force)
 		switch {
 		case err != nil:
-			problems = append(problems, fmt.Errorf("%s: %w", textOf(object), err))
+			id := types.ObjectID{GroupKind: object.GroupVersionKind().GroupKind(), Namespace: object.GetNamespace(), Name: object.GetName() + object.GetGenerateName()}
+			problems = append(problems, fmt.Errorf("%s: %w", id, err))
 		case each != nil:
 			steered = append(steered, each)
 		}
@@ -331,9 +318,9 @@ func tasksOf(ctx context.Context, objects []*unstructured.Unstructured, options 
 	}
 	// The operation takes the place of a revision of a component.
 	ctx = generator.NewContext(ctx, generator.Surroundings{
-		ReconcilerName: Name, ComponentNamespace: options.Namespace, ComponentName: options.Operation, ComponentRevision: 1,
+		ReconcilerName: Name, ComponentNamespace: namespace, ComponentName: operation, ComponentRevision: 1,
 	})
-	transformed, err := transformer.TransformObjectsContext(ctx, options.Namespace, options.Operation, steered)
+	transformed, err := transformer.TransformObjectsContext(ctx, namespace, operation, steered)
 	if err != nil {
 		return nil, err
 	}
@@ -352,7 +339,7 @@ func tasksOf(ctx context.Context, objects []*unstructured.Unstructured, options 
 
 // steer returns a copy of an object whose hooks and options are those that count in an operation, in the words of Argo
 // CD; nil if it is not applied.
-func steer(object *unstructured.Unstructured, options taskOptions) (*unstructured.Unstructured, error) {
+func steer(object *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error) {
 	given := object.GetAnnotations()
 	steering, err := gitops.Read(given)
 	if err != nil {
@@ -382,7 +369,7 @@ func steer(object *unstructured.Unstructured, options taskOptions) (*unstructure
 	if key := Name + "/" + types.AnnotationKeySuffixPrunePolicy; gitops.IsKeptByHelm(given) {
 		all[key] = cmp.Or(all[key], types.PrunePolicyKeep)
 	}
-	if key := Name + "/" + types.AnnotationKeySuffixRecreateIfImmutable; options.Force && !isPermanent(object) {
+	if key := Name + "/" + types.AnnotationKeySuffixRecreateIfImmutable; force && !isPermanent(object) {
 		all[key] = cmp.Or(all[key], "true")
 	}
 	result := object.DeepCopy()
@@ -452,8 +439,4 @@ func taskOf(object *unstructured.Unstructured) (syncTask, error) {
 		task.Phase = gitops.SyncFail
 	}
 	return task, nil
-}
-
-func textOf(object *unstructured.Unstructured) string {
-	return types.ObjectText(object.GroupVersionKind().GroupKind(), object.GetNamespace(), object.GetName()+object.GetGenerateName())
 }

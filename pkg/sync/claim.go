@@ -35,18 +35,6 @@ const (
 	attempts = 5
 )
 
-// claimOutcome says what became of an object that should become a dependent.
-type claimOutcome string
-
-const (
-	// objectClaimed means that the object is a dependent of the owner.
-	objectClaimed claimOutcome = "claimed"
-	// objectVanished means that the object does not exist any more, or that there is another one with its name.
-	objectVanished claimOutcome = "vanished"
-	// objectForeign means that the object is a dependent of another owner.
-	objectForeign claimOutcome = "foreign"
-)
-
 // isForeign reports whether an object is a dependent of another owner than the one with the ID.
 func isForeign(object client.Object, owner string) bool {
 	mark := object.GetLabels()[ownerLabel]
@@ -62,10 +50,10 @@ func (c *syncContext) claim(ctx context.Context, w *work) ([]ResourceSyncResult,
 		return nil, err
 	}
 	ids := sortedIDs(w.pruned)
-	claims := make([]claimOutcome, len(ids))
+	reasons := make([]string, len(ids))
 	err = concurrent.Each(concurrency, ids, func(i int, id types.ObjectID) (err error) {
 		if live := w.obsolete[id]; live != nil && !c.terminating() {
-			claims[i], err = c.mark(ctx, live)
+			reasons[i], err = c.mark(ctx, live)
 		}
 		return err
 	})
@@ -76,17 +64,14 @@ func (c *syncContext) claim(ctx context.Context, w *work) ([]ResourceSyncResult,
 		return nil, errTerminated
 	}
 	for i, id := range ids {
+		if reasons[i] == "" {
+			continue
+		}
 		item := w.pruned[id]
 		result := resultOf(item)
-		switch claims[i] {
-		case objectForeign:
-			result.Status, result.HookPhase, result.Message = ResultCodePruneSkipped, OperationSucceeded, foreignText
-		case objectVanished:
-			result.Status, result.HookPhase, result.Message = ResultCodePruned, OperationSucceeded, goneText
-		case objectClaimed:
-			continue
-		default: // it is recorded, and not looked at
-			continue
+		result.Status, result.HookPhase, result.Message = ResultCodePruneSkipped, OperationSucceeded, reasons[i]
+		if reasons[i] == goneText {
+			result.Status = ResultCodePruned
 		}
 		settled = append(settled, result)
 		delete(w.pruned, id)
@@ -96,35 +81,38 @@ func (c *syncContext) claim(ctx context.Context, w *work) ([]ResourceSyncResult,
 	return settled, nil
 }
 
-// mark makes a live object a dependent, so that the engine deletes it. The caller vouches that the object belongs to
-// the owner.
-func (c *syncContext) mark(ctx context.Context, live *unstructured.Unstructured) (claimOutcome, error) {
-	owner := manifest.OwnerLabel(c.owner)
-	claim, err := c.patchMetadata(ctx, live, func(object *metav1.PartialObjectMetadata) (claimOutcome, map[string]any) {
-		switch object.GetLabels()[ownerLabel] {
-		case owner:
-			return objectClaimed, nil
-		case "":
-			return objectClaimed, map[string]any{"labels": map[string]any{ownerLabel: owner}, "annotations": map[string]any{ownerAnnotation: c.owner}}
-		default:
-			return objectForeign, nil
+// mark makes a live object a dependent, so that the engine deletes it, or returns why that is not to be done. The caller
+// vouches that the object belongs to the owner.
+func (c *syncContext) mark(ctx context.Context, live *unstructured.Unstructured) (reason string, err error) {
+	exists, err := c.patchMetadata(ctx, live, func(object *metav1.PartialObjectMetadata) map[string]any {
+		reason = ""
+		switch {
+		case isForeign(object, c.owner):
+			reason = foreignText
+		case object.GetLabels()[ownerLabel] == "":
+			return map[string]any{"labels": map[string]any{ownerLabel: manifest.OwnerLabel(c.owner)}, "annotations": map[string]any{ownerAnnotation: c.owner}}
 		}
+		return nil
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", fmt.Errorf("marking %s for pruning: %w", types.IDOf(live), err)
+	case !exists:
+		return goneText, nil
+	default:
+		return reason, nil
 	}
-	return claim, nil
 }
 
 // letGo removes the finalizer that keeps an object until its outcome is recorded, and that of Argo CD, if the object
 // has one of them and belongs to no other owner. Otherwise there is no request.
 func (c *syncContext) letGo(ctx context.Context, live *unstructured.Unstructured) error {
 	set := annotations.Finalizers{Outcome: annotations.OutcomeFinalizer(Name), Former: []string{gitops.HookFinalizer}}
-	_, err := c.patchMetadata(ctx, live, func(object *metav1.PartialObjectMetadata) (claimOutcome, map[string]any) {
+	_, err := c.patchMetadata(ctx, live, func(object *metav1.PartialObjectMetadata) map[string]any {
 		if isForeign(object, c.owner) || !set.On(object.GetFinalizers()) {
-			return objectClaimed, nil
+			return nil
 		}
-		return objectClaimed, map[string]any{"finalizers": set.Without(object.GetFinalizers())}
+		return map[string]any{"finalizers": set.Without(object.GetFinalizers())}
 	})
 	if err != nil {
 		return fmt.Errorf("removing the finalizer of %s: %w", types.IDOf(live), err)
@@ -133,42 +121,39 @@ func (c *syncContext) letGo(ctx context.Context, live *unstructured.Unstructured
 }
 
 // patchMetadata changes the metadata of an object as the function says, which is called again when others have changed the
-// object.
+// object. It reports false if the object does not exist any more, or if there is another one with its name.
 func (c *syncContext) patchMetadata(
-	ctx context.Context, live *unstructured.Unstructured, change func(object *metav1.PartialObjectMetadata) (claimOutcome, map[string]any),
-) (claimOutcome, error) {
+	ctx context.Context, live *unstructured.Unstructured, change func(object *metav1.PartialObjectMetadata) map[string]any,
+) (exists bool, err error) {
 	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: live.GetNamespace(), Name: live.GetName(), UID: live.GetUID(), ResourceVersion: live.GetResourceVersion(), Labels: live.GetLabels(),
 		Finalizers: live.GetFinalizers(),
 	}}
 	object.SetGroupVersionKind(live.GroupVersionKind())
-	var err error
 	for range attempts {
 		if object.GetUID() != live.GetUID() {
-			return objectVanished, nil
+			return false, nil
 		}
-		claim, metadata := change(object)
+		metadata := change(object)
 		if metadata == nil {
-			return claim, nil
+			return true, nil
 		}
 		patch, failure := apiserver.MergePatch(object.GetUID(), object.GetResourceVersion(), map[string]any{"metadata": metadata})
 		if failure != nil {
-			return "", failure
+			return false, failure
 		}
 		if err = c.client.Patch(ctx, object, patch, client.FieldOwner(cmp.Or(c.manager, Name))); err == nil {
-			return claim, nil
+			return true, nil
 		}
 		if !apiserver.IsOutdated(err) && !apierrors.IsInvalid(err) {
 			break
 		}
-		if err = c.client.Get(ctx, client.ObjectKeyFromObject(live), object); err != nil {
+		if failure := c.client.Get(ctx, client.ObjectKeyFromObject(live), object); failure != nil {
+			err = failure
 			break
 		}
 	}
-	if apierrors.IsNotFound(err) {
-		return objectVanished, nil
-	}
-	return "", err
+	return false, client.IgnoreNotFound(err)
 }
 
 // lastOrder is the delete order of objects of wave 0 that are deleted when everything is applied.
@@ -194,7 +179,10 @@ type pruneItem struct {
 	// Kept says why the object is not pruned; empty if it is, once it is approved.
 	Kept string
 
-	stays string // says what is true of the object if it is not pruned now, because of itself; empty if it is
+	wave int
+	last bool // it is deleted after everything is applied
+	// foreign means that the object belongs to another owner.
+	foreign bool
 }
 
 // itemsToPrune returns the objects that are not wanted any more: live ones, and recorded ones. It does not change the
@@ -204,45 +192,42 @@ type pruneItem struct {
 // objects swap numbers, the first with the last, and so on. If waves 1, 3 and 4 have such objects, those of wave 4 are
 // deleted before wave 1 is applied, those of wave 3 before wave 3, and those of wave 1 before wave 4. Objects with
 // PruneLast come after everything is applied, also in reverse order.
-func itemsToPrune(live []*unstructured.Unstructured, recorded []*inventory.Item, options pruneOptions) []pruneItem {
-	found := make(map[types.ObjectID]*pruneCandidate, len(live)+len(recorded))
+func itemsToPrune(live []*unstructured.Unstructured, recorded []*inventory.Item, options pruneOptions) []*pruneItem {
+	found := make(map[types.ObjectID]*pruneItem, len(live)+len(recorded))
 	for _, item := range recorded {
 		hook, wave := types.SplitOrder(item.ApplyOrder)
 		if hook == "" {
 			_, wave = gitops.PhaseOf(wave)
 		}
-		found[types.IDOf(item)] = &pruneCandidate{item: item.DeepCopy(), wave: min(max(wave, -gitops.MaxWave), gitops.MaxWave)}
+		found[types.IDOf(item)] = &pruneItem{Item: item.DeepCopy(), wave: min(max(wave, -gitops.MaxWave), gitops.MaxWave)}
 	}
 	for _, object := range live {
 		id := types.IDOf(object)
-		c := found[id]
-		if c == nil {
-			c = &pruneCandidate{item: itemOf(object)}
-			found[id] = c
+		if found[id] == nil {
+			found[id] = &pruneItem{Item: itemOf(object)}
 		}
-		c.take(object, options)
+		found[id].take(object, options)
 	}
 	waves := map[int]bool{}
-	for _, c := range found {
-		if c.last = c.last || options.Last; !c.last {
-			waves[c.wave] = true
+	for _, item := range found {
+		if item.last = item.last || options.Last; !item.last {
+			waves[item.wave] = true
 		}
 	}
 	mirrored := mirror(slices.Sorted(maps.Keys(waves)))
-	items := make([]pruneItem, 0, len(found))
-	for _, c := range found {
-		c.item.DeleteOrder = lastOrder - c.wave
-		if !c.last {
-			c.item.DeleteOrder = mirrored[c.wave]
+	var items []*pruneItem
+	for _, id := range sortedIDs(found) {
+		item := found[id]
+		item.DeleteOrder = lastOrder - item.wave
+		if !item.last {
+			item.DeleteOrder = mirrored[item.wave]
 		}
-		item := pruneItem{Item: c.item, stays: c.stays(options)}
-		if c.item.PrunePolicy == inventory.PrunePolicyKeep {
+		if item.PrunePolicy == inventory.PrunePolicyKeep {
 			item.Kept = "kept because of its annotations"
 		}
 		items = append(items, item)
 	}
-	slices.SortFunc(items, func(a, b pruneItem) int { return types.IDOf(a).Compare(types.IDOf(b)) })
-	nest(items, slices.SortedFunc(slices.Values(options.Outside), func(a, b *inventory.Item) int { return types.IDOf(a).Compare(types.IDOf(b)) }))
+	nest(items, options)
 	return items
 }
 
@@ -255,23 +240,14 @@ func mirror(waves []int) map[int]int {
 	return mirrored
 }
 
-// candidate is an object that may be pruned.
-type pruneCandidate struct {
-	item *inventory.Item
-	wave int
-	last bool
-	// foreign means that the object belongs to another owner.
-	foreign bool
-}
-
-// stays says what is true of a candidate that is not pruned now; empty if it is.
-func (c *pruneCandidate) stays(options pruneOptions) string {
+// stays says what is true of an object that is not pruned now, because of itself; empty if it is pruned.
+func (i *pruneItem) stays(options pruneOptions) string {
 	switch {
-	case c.item.PrunePolicy == inventory.PrunePolicyKeep:
+	case i.PrunePolicy == inventory.PrunePolicyKeep:
 		return "stays"
-	case c.foreign:
-		return "belongs to another owner"
-	case c.item.PrunePolicy == inventory.PrunePolicyConfirm && !options.Confirmed:
+	case i.foreign:
+		return foreignText
+	case i.PrunePolicy == inventory.PrunePolicyConfirm && !options.Confirmed:
 		return "awaits approval"
 	default:
 		return ""
@@ -316,7 +292,7 @@ type contentOf struct {
 
 // nest has Namespaces and definitions of types go no earlier than what depends on them, whatever their own waves are,
 // and stay if some of that stays, or is outside.
-func nest(items []pruneItem, outside []*inventory.Item) {
+func nest(items []*pruneItem, options pruneOptions) {
 	contents := map[servedPlace]contentOf{}
 	add := func(inner *inventory.Item, stays string) {
 		for _, place := range servedPlacesOf(inner) {
@@ -331,13 +307,12 @@ func nest(items []pruneItem, outside []*inventory.Item) {
 		}
 	}
 	for _, item := range items {
-		add(item.Item, item.stays)
+		add(item.Item, item.stays(options))
 	}
-	for _, item := range outside {
+	for _, item := range slices.SortedFunc(slices.Values(options.Outside), func(a, b *inventory.Item) int { return types.IDOf(a).Compare(types.IDOf(b)) }) {
 		add(item, "stays")
 	}
-	for i := range items {
-		outer := &items[i]
+	for _, outer := range items {
 		for _, place := range servedPlacesFrom(outer.Item) {
 			if inner, exists := contents[place]; exists {
 				outer.DeleteOrder, outer.Kept = max(outer.DeleteOrder, inner.last), cmp.Or(outer.Kept, inner.kept)
@@ -366,32 +341,29 @@ func definedBy(object *unstructured.Unstructured) []inventory.TypeVersionInfo {
 
 // take takes over what a live object says. An object whose annotations cannot be read is kept: they may be meant to
 // protect it.
-func (c *pruneCandidate) take(object *unstructured.Unstructured, options pruneOptions) {
-	c.item.TypeVersionInfo, c.foreign = inventory.TypeVersionInfo(object.GroupVersionKind()), isForeign(object, options.Owner)
+func (i *pruneItem) take(object *unstructured.Unstructured, options pruneOptions) {
+	i.TypeVersionInfo, i.foreign = inventory.TypeVersionInfo(object.GroupVersionKind()), isForeign(object, options.Owner)
 	if defined := definedBy(object); defined != nil {
-		c.item.ManagedTypes = defined
+		i.ManagedTypes = defined
 	}
-	c.item.DeletePropagation = cmp.Or(options.Propagation, metav1.DeletePropagationForeground)
+	i.DeletePropagation = cmp.Or(options.Propagation, metav1.DeletePropagationForeground)
 	given := object.GetAnnotations()
 	steering, err := gitops.Read(given)
 	if err != nil {
-		c.item.PrunePolicy = inventory.PrunePolicyKeep
+		i.PrunePolicy = inventory.PrunePolicyKeep
 		return
 	}
-	c.wave, c.last = steering.Wave, steering.Options.Get(gitops.PruneLast) == gitops.True
+	i.wave, i.last = steering.Wave, steering.Options.Get(gitops.PruneLast) == gitops.True
 	// Annotations of an earlier operation do not count.
-	c.item.PrunePolicy = inventory.PrunePolicyDelete
-	switch steering.Options.Get(gitops.Prune) {
-	case gitops.False:
-		c.item.PrunePolicy = inventory.PrunePolicyKeep
-	case gitops.Confirm:
-		c.item.PrunePolicy = inventory.PrunePolicyConfirm
-	}
-	if gitops.IsKeptByHelm(given) {
-		c.item.PrunePolicy = inventory.PrunePolicyKeep
+	i.PrunePolicy = inventory.PrunePolicyDelete
+	switch prune := steering.Options.Get(gitops.Prune); {
+	case prune == gitops.False || gitops.IsKeptByHelm(given):
+		i.PrunePolicy = inventory.PrunePolicyKeep
+	case prune == gitops.Confirm:
+		i.PrunePolicy = inventory.PrunePolicyConfirm
 	}
 	if propagation, set := steering.Options[gitops.PrunePropagationPolicy]; set {
-		c.item.DeletePropagation = propagations[propagation]
+		i.DeletePropagation = propagations[propagation]
 	}
 }
 

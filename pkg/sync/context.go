@@ -162,29 +162,25 @@ func (c *syncContext) begin(ctx context.Context) (context.Context, func(), bool)
 // prepare does what precedes the first write. It reports whether objects may be written now.
 func (c *syncContext) prepare(ctx context.Context) bool {
 	w, settled, err := c.ready(ctx)
+	invalid, isInvalid := errors.AsType[*invalidError](err)
+	if isInvalid {
+		settled = append(settled, invalid.results...)
+	}
 	for _, result := range settled {
 		c.result(result)
 	}
-	invalid, isInvalid := errors.AsType[*invalidError](err)
 	switch {
 	case err == nil && c.dryRun:
 		c.set(OperationSucceeded, "nothing was changed, because this is a dry run")
-		return false
-	case isInvalid:
-		for _, result := range invalid.results {
-			c.result(result)
-		}
-		c.refuse(ctx, invalid.Error())
-		return false
-	case err != nil && IsFinal(err):
+	case err == nil:
+		c.work = w
+		return true
+	case isInvalid || IsFinal(err):
 		c.refuse(ctx, err.Error())
-		return false
-	case err != nil:
+	default:
 		c.retry(err)
-		return false
 	}
-	c.work = w
-	return true
+	return false
 }
 
 // refuse ends an operation before its first step. Hooks that another process has begun to run are ended, too.
@@ -205,19 +201,16 @@ func (c *syncContext) ready(ctx context.Context) (w *work, settled []ResourceSyn
 		return nil, nil, err
 	}
 	// An operation that is continued was checked when it began.
-	var planned []ResourceSyncResult
 	if c.dryRun || !c.isContinued() {
-		planned, err = c.check(ctx, w)
+		settled, err = c.check(ctx, w)
 	} else {
 		// Objects may have changed since.
 		err = c.checkPermissions(ctx, w)
 	}
-	if c.dryRun {
-		return w, planned, err
+	if c.dryRun || err != nil {
+		return w, settled, err
 	}
-	if err == nil {
-		settled, err = c.claim(ctx, w)
-	}
+	settled, err = c.claim(ctx, w)
 	return w, settled, err
 }
 

@@ -44,19 +44,17 @@ type resultKey struct {
 func (r *results) set(result ResourceSyncResult) {
 	result.Message = texts.Truncate(result.Message, longestResult)
 	key := resultKey{object: result.ResourceKey, phase: result.SyncPhase}
-	at, known := r.at[key]
-	if !known {
-		if r.at == nil {
-			r.at = map[resultKey]int{}
-		}
-		result.Order = len(r.list) + 1
-		r.at[key] = len(r.list)
-		r.list = append(r.list, result)
+	if at, known := r.at[key]; known {
+		result.Message, result.Order = cmp.Or(result.Message, r.list[at].Message), r.list[at].Order
+		r.list[at] = result
 		return
 	}
-	result.Message = cmp.Or(result.Message, r.list[at].Message)
-	result.Order = r.list[at].Order
-	r.list[at] = result
+	if r.at == nil {
+		r.at = map[resultKey]int{}
+	}
+	result.Order = len(r.list) + 1
+	r.at[key] = len(r.list)
+	r.list = append(r.list, result)
 }
 
 // goneText is what is said of an obsolete object that was gone before it could be pruned.
@@ -135,7 +133,7 @@ func isSame(change reconciler.Change) bool {
 }
 
 // plannedResult returns the result of a dry run about one object; false if the object is none of the operation's business.
-func (w *work) plannedResult(change reconciler.Change) (result ResourceSyncResult, ok bool) {
+func (c *syncContext) plannedResult(w *work, change reconciler.Change) (result ResourceSyncResult, ok bool) {
 	id := w.id(change.Object)
 	result = ResourceSyncResult{Status: ResultCodeSynced, HookPhase: OperationSucceeded, Message: "would not change"}
 	if task, wanted := w.tasks[id]; wanted {
@@ -150,16 +148,14 @@ func (w *work) plannedResult(change reconciler.Change) (result ResourceSyncResul
 	}
 	result = resultOf(item)
 	result.Status, result.HookPhase, result.Message = ResultCodePruned, OperationSucceeded, "would be pruned"
-	mark := ""
-	if live := w.obsolete[id]; live != nil {
-		mark = live.GetLabels()[ownerLabel]
-	}
+	live := w.obsolete[id]
+	isMarked := live != nil && live.GetLabels()[ownerLabel] != ""
 	switch {
-	case item.PrunePolicy == inventory.PrunePolicyConfirm && !w.confirmed:
+	case item.PrunePolicy == inventory.PrunePolicyConfirm && !c.pruneConfirmed:
 		result.Message = "would be pruned after approval"
-	case mark != "" && mark != w.mark:
+	case isMarked && isForeign(live, c.owner):
 		result.Status, result.Message = ResultCodePruneSkipped, foreignText
-	case mark != "" && change.Verb != inventory.VerbDeleted:
+	case isMarked && change.Verb != inventory.VerbDeleted:
 		result.Status, result.Message = ResultCodePruneSkipped, cmp.Or(change.Reason, "would be kept")
 	}
 	return result, true

@@ -27,10 +27,6 @@ func taskObject(apiVersion, kind, called string, annotations map[string]string) 
 	return result
 }
 
-func optionsOfTasks(force bool) taskOptions {
-	return taskOptions{Namespace: "n", Operation: "one", Force: force}
-}
-
 // TestTasks lists what becomes of objects: phase, wave and kind, and the policies of the engine.
 func TestTasks(t *testing.T) {
 	t.Parallel()
@@ -90,7 +86,7 @@ func TestTasks(t *testing.T) {
 			t.Parallel()
 			i := strings.LastIndex(tc.kind, "/")
 			given := taskObject(tc.kind[:i], tc.kind[i+1:], tc.called, tc.annotations)
-			list, err := tasksOf(t.Context(), []*unstructured.Unstructured{given}, optionsOfTasks(tc.force))
+			list, err := tasksOf(t.Context(), []*unstructured.Unstructured{given}, "n", "one", tc.force)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +130,7 @@ func TestGeneratedNames(t *testing.T) {
 	t.Parallel()
 	names := func(operation string) []string {
 		given := taskObject("batch/v1", "Job", "gen-*", map[string]string{gitops.HookAnnotation: "PreSync,PostSync"})
-		list, err := tasksOf(t.Context(), []*unstructured.Unstructured{given}, taskOptions{Namespace: "n", Operation: operation})
+		list, err := tasksOf(t.Context(), []*unstructured.Unstructured{given}, "n", operation, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +149,7 @@ func TestLift(t *testing.T) {
 	list, err := tasksOf(t.Context(), []*unstructured.Unstructured{
 		taskObject("v1", "Namespace", "n", map[string]string{gitops.SyncWaveAnnotation: "2"}),
 		taskObject("batch/v1", "Job", "a", map[string]string{gitops.HookAnnotation: "PreSync", gitops.SyncWaveAnnotation: "-1"}),
-	}, optionsOfTasks(false))
+	}, "n", "one", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +164,7 @@ func TestProblems(t *testing.T) {
 	_, err := tasksOf(t.Context(), []*unstructured.Unstructured{
 		taskObject("v1", "ConfigMap", "a", map[string]string{gitops.SyncWaveAnnotation: "soon"}), taskObject("v1", "ConfigMap", "b", map[string]string{gitops.HookAnnotation: "Sometime"}),
 		taskObject("v1", "ConfigMap", "c-*", nil), taskObject("v1", "ConfigMap", "", nil),
-	}, optionsOfTasks(false))
+	}, "n", "one", false)
 	for _, part := range []string{"ConfigMap a: ", "soon", "ConfigMap b: ", "Sometime", "ConfigMap c-: metadata.name", "ConfigMap: metadata.name"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is missing in %v", part, err)

@@ -14,10 +14,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/gitops"
-	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -49,15 +49,12 @@ type work struct {
 	// it was not completed, or they are hooks that Argo CD has run.
 	strays []*unstructured.Unstructured
 	// stays are obsolete objects that are not deleted.
-	stays []pruneItem
+	stays []*pruneItem
 	// outside are the items of objects that the operation leaves alone, although they are known otherwise than from the
 	// inventory.
 	outside []*inventory.Item
 	// spared are recorded dependents that the engine does not know of, because the operation leaves them alone.
 	spared []*inventory.Item
-	// mark is the label of our owner, and confirmed means that pruning is approved.
-	mark      string
-	confirmed bool
 	// request is the next one to the engine. Its inventory must be saved before that if saveFirst is set: it says that
 	// what had ended is applied again.
 	request   reconciler.ApplyRequest
@@ -78,8 +75,8 @@ type work struct {
 func (c *syncContext) assemble(ctx context.Context) (*work, error) {
 	w := &work{
 		tasks: map[types.ObjectID]syncTask{}, obsolete: map[types.ObjectID]*unstructured.Unstructured{}, pruned: map[types.ObjectID]*inventory.Item{},
-		mark: manifest.OwnerLabel(c.owner), confirmed: c.pruneConfirmed, operation: c.digest(),
 		same: map[types.ObjectID]bool{}, existed: map[types.ObjectID]bool{}, verbs: map[types.ObjectID]string{}, unplaced: map[types.ObjectID]types.ObjectID{},
+		operation: c.digest(),
 	}
 	c.info = newTypes(c.client.RESTMapper(), c.declared)
 	objects, excluded := c.choose(w)
@@ -90,7 +87,7 @@ func (c *syncContext) assemble(ctx context.Context) (*work, error) {
 	if namespace != nil {
 		objects = append(objects, namespace)
 	}
-	list, err := tasksOf(ctx, objects, taskOptions{Namespace: c.namespace, Operation: c.owner + " " + c.digest(), Force: c.force})
+	list, err := tasksOf(ctx, objects, c.namespace, c.owner+" "+c.digest(), c.force)
 	if err != nil {
 		return nil, &invalidError{reasons: []string{err.Error()}}
 	}
@@ -339,22 +336,19 @@ func (c *syncContext) ownNamespace(ctx context.Context, objects []*unstructured.
 	}
 	apply, err := c.namespaceModifier(managed, live)
 	if err != nil {
-		return nil, &invalidError{reasons: []string{id.String() + ": " + err.Error()}, results: []ResourceSyncResult{{
-			ResourceKey: keyOf(id), Version: "v1", Status: ResultCodeSyncFailed, Message: err.Error(), HookPhase: OperationFailed, SyncPhase: SyncPhasePreSync,
-		}}}
+		invalid := &invalidError{}
+		invalid.refuse(id, ResourceSyncResult{ResourceKey: keyOf(id), Version: "v1", SyncPhase: SyncPhasePreSync}, err.Error())
+		return nil, invalid
 	}
 	if !apply {
 		return nil, nil
 	}
-	annotations := map[string]string{}
-	maps.Copy(annotations, managed.GetAnnotations())
-	maps.Copy(annotations, map[string]string{
+	managed.SetAnnotations(labels.Merge(managed.GetAnnotations(), map[string]string{
 		Name + "/" + types.AnnotationKeySuffixApplyOrder:   fmt.Sprint(types.MinOrder),
 		Name + "/" + types.AnnotationKeySuffixDeleteOrder:  fmt.Sprint(types.MaxOrder),
 		Name + "/" + types.AnnotationKeySuffixUpdatePolicy: types.UpdatePolicySsaMerge, // the labels of others stay
 		Name + "/" + types.AnnotationKeySuffixPrunePolicy:  types.PrunePolicyKeep,
 		Name + "/" + types.AnnotationKeySuffixDeletePolicy: types.DeletePolicyOrphan,
-	})
-	managed.SetAnnotations(annotations)
+	}))
 	return managed, nil
 }

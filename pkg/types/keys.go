@@ -5,6 +5,8 @@ package types
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -141,11 +143,8 @@ func (m UnstructurableMap) ToUnstructured() map[string]any {
 }
 
 func copyMap(in map[string]any) map[string]any {
-	if in == nil {
-		return nil
-	}
-	out := make(map[string]any, len(in))
-	for key, value := range in {
+	out := maps.Clone(in)
+	for key, value := range out {
 		out[key] = copyValue(value)
 	}
 	return out
@@ -156,8 +155,8 @@ func copyValue(value any) any {
 	case map[string]any:
 		return copyMap(value)
 	case []any:
-		out := make([]any, len(value))
-		for i, item := range value {
+		out := slices.Clone(value)
+		for i, item := range out {
 			out[i] = copyValue(item)
 		}
 		return out

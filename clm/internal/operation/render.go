@@ -151,7 +151,7 @@ func checkManifest(release *releases.Release, manifest []*unstructured.Unstructu
 			problems = append(problems, fmt.Sprintf("%s: %s; leave it out of the sources", display.Text(object), reason))
 		}
 		if text, exists := object.GetAnnotations()[ReleaseHookKey]; exists {
-			if _, err := annotations.ReleaseHook(text); err != nil {
+			if _, err := annotations.Policy(types.AnnotationKeySuffixReleaseHook, text); err != nil {
 				problems = append(problems, fmt.Sprintf("%s: annotation %s: %s", display.Text(object), ReleaseHookKey, err))
 			}
 			if _, both := object.GetAnnotations()[applyHookKey]; both {
@@ -237,7 +237,7 @@ func ManifestHooks(manifest []*unstructured.Unstructured, value string) []*unstr
 	var objects []*unstructured.Unstructured
 	for _, object := range manifest {
 		text, exists := object.GetAnnotations()[ReleaseHookKey]
-		if when, err := annotations.ReleaseHook(text); exists && err == nil && when == value {
+		if when, err := annotations.Policy(types.AnnotationKeySuffixReleaseHook, text); exists && err == nil && when == value {
 			hook := object.DeepCopy()
 			unstructured.RemoveNestedField(hook.Object, "metadata", "annotations", ReleaseHookKey)
 			objects = append(objects, hook)

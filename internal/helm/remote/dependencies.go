@@ -117,11 +117,11 @@ func (b *build) resolve(repository string) (string, error) {
 	if !isName {
 		return repository, nil
 	}
-	i := slices.IndexFunc(b.known, func(entry *repo.Entry) bool { return entry.Name == name })
-	if i < 0 {
-		return "", &UnknownRepositoryError{Name: name, Known: Names(b.known)}
+	entry, err := repositoryOf(name, b.known)
+	if err != nil {
+		return "", err
 	}
-	return b.known[i].URL, nil
+	return entry.URL, nil
 }
 
 // digest is what Helm calls the digest of Chart.lock.
@@ -187,15 +187,14 @@ func (b *build) get(ctx context.Context, dependency *chart.Dependency) (File, er
 		reference.chart = dependency.Name
 	}
 	reference.version = dependency.Version
-	options := Options{PlainHTTP: b.options.PlainHTTP, provenance: b.options.Verify}
+	options := Options{PlainHTTP: b.options.PlainHTTP, CAFile: b.options.CAFile, provenance: b.options.Verify}
 	i := slices.IndexFunc(b.known, func(entry *repo.Entry) bool {
 		return strings.TrimSuffix(entry.URL, "/") == strings.TrimSuffix(dependency.Repository, "/")
 	})
 	if i >= 0 {
 		reference.repository = b.known[i]
-		options.CAFile = b.known[i].CAFile
+		options.CAFile = cmp.Or(b.known[i].CAFile, options.CAFile)
 	}
-	options.CAFile = cmp.Or(options.CAFile, b.options.CAFile)
 	file, err := reference.Fetch(ctx, options)
 	if err == nil && b.options.Verify {
 		err = b.verify(file)

@@ -4,6 +4,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,12 +68,14 @@ func (r Reference) Fetch(ctx context.Context, options Options) (File, error) {
 	if r.TakesVersion() {
 		r.version = options.Version
 	}
-	f, err := newFetcher(ctx, r.url, r.repository, options)
+	options = options.withRepository(r.repository)
+	options.origin = options.originOf(r.url)
+	client, err := newClient(ctx, options)
 	if err != nil {
 		return File{}, err
 	}
-	defer f.client.CloseIdleConnections()
-	return f.fetch(ctx, r)
+	defer client.CloseIdleConnections()
+	return (&fetcher{client: client, options: options}).fetch(ctx, r)
 }
 
 func (f *fetcher) fetch(ctx context.Context, r Reference) (File, error) {
@@ -90,14 +93,6 @@ func (f *fetcher) fetch(ctx context.Context, r Reference) (File, error) {
 type fetcher struct {
 	client  *http.Client
 	options Options
-}
-
-// newFetcher returns a fetcher that sends credentials to the origin of that URL. The repository may be nil.
-func newFetcher(ctx context.Context, own *url.URL, repository *repo.Entry, options Options) (*fetcher, error) {
-	options = options.withRepository(repository)
-	options.origin = options.originOf(own)
-	client, err := newClient(ctx, options)
-	return &fetcher{client: client, options: options}, err
 }
 
 // credentials returns the credentials for a URL.
@@ -148,12 +143,10 @@ func refused(host string, status int, err error) error {
 	if errors.As(err, &answer) {
 		status = answer.StatusCode
 	}
-	switch {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, errors.Is(err, auth.ErrBasicCredentialNotFound):
+	if status == http.StatusUnauthorized || status == http.StatusForbidden || errors.Is(err, auth.ErrBasicCredentialNotFound) {
 		return fmt.Errorf("%w; user name and password are missing or wrong: set them or, for a registry, run \"helm registry login %s\"", err, host)
-	default:
-		return err
 	}
+	return err
 }
 
 // index is the part of a repository's index.yaml that is used.
@@ -192,7 +185,12 @@ func (f *fetcher) fromRepository(ctx context.Context, reference Reference) (File
 		return File{}, fmt.Errorf("version %s of chart %s has the invalid URL %q", found.Version, reference.chart, found.URLs[0])
 	}
 	if target.Scheme == schemeOCI {
-		return f.fromIndexedRegistry(target, found.Version)
+		listed, err := Parse(target.String())
+		if err != nil {
+			return File{}, fmt.Errorf("version %s has the invalid URL %s: %w", found.Version, target, err)
+		}
+		listed.version = found.Version
+		return f.pull(listed)
 	}
 	if f.options.originOf(target) == f.options.origin && target.RawQuery == "" {
 		// A token in the query of the repository's URL is meant for all its files.
@@ -212,16 +210,6 @@ func (f *fetcher) fromRepository(ctx context.Context, reference Reference) (File
 		fetched.provenance = signature.Content
 	}
 	return fetched, nil
-}
-
-// fromIndexedRegistry fetches a chart that is listed in a repository and stored in a registry.
-func (f *fetcher) fromIndexedRegistry(target *url.URL, version string) (File, error) {
-	reference, err := Parse(target.String())
-	if err != nil {
-		return File{}, fmt.Errorf("version %s has the invalid URL %s: %w", version, target, err)
-	}
-	reference.version = version
-	return f.pull(reference)
 }
 
 // find returns the newest matching version of the chart, which has at least one URL.
@@ -444,6 +432,15 @@ func Repositories(file string) ([]*repo.Entry, error) {
 	return slices.DeleteFunc(content.Repositories, func(entry *repo.Entry) bool { return entry == nil }), nil
 }
 
+// repositoryOf returns the one of known repositories that has a name. The error is an UnknownRepositoryError.
+func repositoryOf(name string, known []*repo.Entry) (*repo.Entry, error) {
+	i := slices.IndexFunc(known, func(entry *repo.Entry) bool { return entry.Name == name })
+	if i < 0 {
+		return nil, &UnknownRepositoryError{Name: name, Known: Names(known)}
+	}
+	return known[i], nil
+}
+
 // Names returns the names of repositories, sorted.
 func Names(repositories []*repo.Entry) []string {
 	var names []string
@@ -471,11 +468,11 @@ func ParseNamed(text string) (Reference, error) {
 	if err != nil {
 		return Reference{}, err
 	}
-	i := slices.IndexFunc(known, func(entry *repo.Entry) bool { return entry.Name == parts[1] })
-	if i < 0 {
-		return Reference{}, &UnknownRepositoryError{Name: parts[1], Known: Names(known)}
+	entry, err := repositoryOf(parts[1], known)
+	if err != nil {
+		return Reference{}, err
 	}
-	parsed, err := url.Parse(known[i].URL)
+	parsed, err := url.Parse(entry.URL)
 	if err != nil {
 		// The URL may contain a password.
 		return Reference{}, fmt.Errorf("repository %s has an invalid URL; must be https://HOST/PATH", parts[1])
@@ -484,9 +481,9 @@ func ParseNamed(text string) (Reference, error) {
 		return Reference{}, fmt.Errorf("the URL of repository %s contains a user name; to set user name and password: helm repo add --username --password", parts[1])
 	}
 	if parsed.Host == "" || parsed.Scheme != schemeHTTP && parsed.Scheme != schemeHTTPS {
-		return Reference{}, fmt.Errorf("repository %s has the URL %q; must be https://HOST/PATH", parts[1], known[i].URL)
+		return Reference{}, fmt.Errorf("repository %s has the URL %q; must be https://HOST/PATH", parts[1], entry.URL)
 	}
-	return Reference{url: parsed, chart: parts[2], version: parts[3], repository: known[i]}, nil
+	return Reference{url: parsed, chart: parts[2], version: parts[3], repository: entry}, nil
 }
 
 // withRepository completes options by what is known of a named repository. What was given explicitly wins.
@@ -498,9 +495,7 @@ func (o Options) withRepository(entry *repo.Entry) Options {
 		o.Username, o.Password = entry.Username, entry.Password
 		o.passCredentials = entry.PassCredentialsAll
 	}
-	if o.CAFile == "" {
-		o.CAFile = entry.CAFile
-	}
+	o.CAFile = cmp.Or(o.CAFile, entry.CAFile)
 	o.certFile, o.keyFile = entry.CertFile, entry.KeyFile
 	o.insecure = entry.InsecureSkipTLSverify
 	return o

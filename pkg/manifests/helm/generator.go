@@ -76,10 +76,9 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/gitops"
@@ -183,25 +182,14 @@ func (g *HelmGenerator) Generate(ctx context.Context, namespace string, name str
 			if i < len(variants)-1 {
 				each = each.DeepCopy()
 			}
-			annotate(each, missing)
+			if len(missing) > 0 {
+				each.SetAnnotations(labels.Merge(each.GetAnnotations(), missing))
+			}
 			helm.ReportOrigin(ctx, each, object.File())
 			objects = append(objects, each)
 		}
 	}
 	return objects, nil
-}
-
-// annotate adds annotations to an object.
-func annotate(object *unstructured.Unstructured, missing map[string]string) {
-	if len(missing) == 0 {
-		return
-	}
-	annotations := object.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	maps.Copy(annotations, missing)
-	object.SetAnnotations(annotations)
 }
 
 // release returns the release that templates see.
@@ -225,20 +213,13 @@ func (g *HelmGenerator) release(ctx context.Context, namespace string, name stri
 		// During revision 1, the component was not installed before. Calling it an upgrade as soon as it is installed
 		// would run upgrade hooks without any change of the component.
 		Upgrade:      installed && revision > 1,
-		Values:       valuesOf(parameters),
+		Values:       manifest.ValuesOf(parameters),
 		Capabilities: capabilitiesOf(discovery),
 		Service:      g.options.ReleaseService,
-		PostRender:   g.options.postRender(),
+		PostRenderer: g.options.PostRenderer,
 		// Taking the client from the context marks the result as dependent on the cluster.
 		Client: func() (client.Client, error) { return generator.ClientFromContext(ctx) },
 	}, nil
-}
-
-func valuesOf(parameters types.Unstructurable) map[string]any {
-	if parameters == nil {
-		return nil
-	}
-	return parameters.ToUnstructured()
 }
 
 // capabilitiesOf lists, as Helm does, the API versions and, per API version, the kinds.
@@ -283,13 +264,6 @@ type PostRenderer interface {
 	// comment "# Source: " and the name of its template. It returns the objects to use instead, possibly in the same
 	// buffer; an empty buffer means no objects. It may be called concurrently.
 	Run(renderedManifests *bytes.Buffer) (modifiedManifests *bytes.Buffer, err error)
-}
-
-func (o Options) postRender() func(*bytes.Buffer) (*bytes.Buffer, error) {
-	if o.PostRenderer == nil {
-		return nil
-	}
-	return o.PostRenderer.Run
 }
 
 // fingerprint identifies the options; it is empty if they are not pure.

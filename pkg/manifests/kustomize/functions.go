@@ -148,8 +148,7 @@ func (o *occasion) kubernetesVersion() (*version.Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	info := discovery.Version
-	return &info, nil
+	return new(discovery.Version), nil
 }
 
 // apiResources returns the resources of each API version, sorted.

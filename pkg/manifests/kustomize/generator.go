@@ -4,10 +4,10 @@
 package kustomize
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -129,11 +129,7 @@ func (g *KustomizeGenerator) Generate(ctx context.Context, namespace string, nam
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var given map[string]any
-	if parameters != nil {
-		given = parameters.ToUnstructured()
-	}
-	given, err := manifest.Normalize(given)
+	given, err := manifest.Normalize(manifest.ValuesOf(parameters))
 	if err != nil {
 		return nil, err
 	}
@@ -142,11 +138,11 @@ func (g *KustomizeGenerator) Generate(ctx context.Context, namespace string, nam
 		fsys.Add(file, content)
 	}
 	// An included kustomization gets the data of the including one, over its own defaults.
-	given = manifests.MergeMaps(g.kustomizations[0].config.values, given)
+	given = manifests.MergeMaps(g.kustomizations[0].config.Values, given)
 	for i, k := range g.kustomizations {
 		data := given
 		if i > 0 {
-			data = manifests.MergeMaps(k.config.values, given)
+			data = manifests.MergeMaps(k.config.Values, given)
 		}
 		if err := k.render(&occasion{ctx: ctx, namespace: namespace, name: name, readable: k.readable}, data, fsys); err != nil {
 			return nil, fmt.Errorf("rendering kustomization %s: %w", g.name, err)
@@ -202,7 +198,8 @@ func fingerprint(kustomizations []*kustomization, plain map[string][]byte) strin
 	}
 	root := kustomizations[0].folder
 	for _, k := range kustomizations {
-		fmt.Fprintf(hash, "%q %t %q %q %q\n", between(root, k.folder), k.config.templating, k.config.suffix, k.config.left, k.config.right)
+		c := k.config
+		fmt.Fprintf(hash, "%q %t %q %q %q\n", between(root, k.folder), *c.Templating, *c.TemplateSuffix, *c.LeftTemplateDelimiter, *c.RightTemplateDelimiter)
 		for _, name := range slices.Sorted(maps.Keys(k.readable)) {
 			add(name, k.readable[name])
 		}
@@ -218,30 +215,31 @@ const (
 	ignoreFile = ".component-ignore"
 )
 
-// settings is the content of the configuration file of a kustomization.
-type settings struct {
-	Templating             *bool           `json:"templating"`
-	TemplateSuffix         *string         `json:"templateSuffix"`
-	LeftTemplateDelimiter  *string         `json:"leftTemplateDelimiter"`
-	RightTemplateDelimiter *string         `json:"rightTemplateDelimiter"`
-	IncludedFiles          []string        `json:"includedFiles"`
-	IncludedKustomizations []string        `json:"includedKustomizations"`
-	Values                 json.RawMessage `json:"values"`
+// config is the content of the configuration file of a kustomization, with all defaults applied.
+type config struct {
+	Templating             *bool    `json:"templating"`
+	TemplateSuffix         *string  `json:"templateSuffix"`
+	LeftTemplateDelimiter  *string  `json:"leftTemplateDelimiter"`
+	RightTemplateDelimiter *string  `json:"rightTemplateDelimiter"`
+	IncludedFiles          []string `json:"includedFiles"`
+	IncludedKustomizations []string `json:"includedKustomizations"`
+	Values                 values   `json:"values"`
 }
 
-// config is the configuration of one kustomization with all defaults applied.
-type config struct {
-	templating             bool
-	suffix                 string
-	left, right            string
-	includedFiles          []string
-	includedKustomizations []string
-	values                 map[string]any
+// values are decoded so that integers stay integers.
+type values map[string]any
+
+// UnmarshalJSON refuses everything but maps.
+func (v *values) UnmarshalJSON(raw []byte) error {
+	if err := utiljson.Unmarshal(raw, (*map[string]any)(v)); err != nil {
+		return fmt.Errorf("values is not a map: %w", err)
+	}
+	return nil
 }
 
 // readConfig lays the configuration file of a folder, if it has one, over the options.
 func readConfig(source *source, folder string, options Options) (config, error) {
-	var given settings
+	var c config
 	raw, err := source.read(path.Join(folder, configFile))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -251,55 +249,24 @@ func readConfig(source *source, folder string, options Options) (config, error) 
 		if err := manifest.CheckSingle(raw); err != nil {
 			return config{}, fmt.Errorf("parsing %s: %w", configFile, err)
 		}
-		if err := yaml.UnmarshalStrict(raw, &given); err != nil {
+		if err := yaml.UnmarshalStrict(raw, &c); err != nil {
 			return config{}, fmt.Errorf("parsing %s: %w", configFile, err)
 		}
 	}
-
-	result := config{
-		templating:             !options.DisableTemplating || given.asksForTemplates(),
-		suffix:                 first(given.TemplateSuffix, options.TemplateSuffix),
-		left:                   first(given.LeftTemplateDelimiter, options.LeftTemplateDelimiter),
-		right:                  first(given.RightTemplateDelimiter, options.RightTemplateDelimiter),
-		includedFiles:          given.IncludedFiles,
-		includedKustomizations: given.IncludedKustomizations,
-	}
-	if given.Templating != nil {
-		result.templating = *given.Templating
-	}
-	if len(given.Values) > 0 {
-		// This decoder keeps integers.
-		if err := utiljson.Unmarshal(given.Values, &result.values); err != nil {
-			return config{}, fmt.Errorf("parsing %s: values is not a map: %w", configFile, err)
-		}
-	}
-	return result, nil
+	// These settings have a meaning only with templates.
+	asksForTemplates := c.TemplateSuffix != nil || c.LeftTemplateDelimiter != nil || c.RightTemplateDelimiter != nil || c.Values != nil
+	c.Templating = cmp.Or(c.Templating, new(!options.DisableTemplating || asksForTemplates))
+	c.TemplateSuffix = cmp.Or(c.TemplateSuffix, options.TemplateSuffix, new(""))
+	c.LeftTemplateDelimiter = cmp.Or(c.LeftTemplateDelimiter, options.LeftTemplateDelimiter, new(""))
+	c.RightTemplateDelimiter = cmp.Or(c.RightTemplateDelimiter, options.RightTemplateDelimiter, new(""))
+	return c, nil
 }
 
-// asksForTemplates reports whether a setting has a meaning only with templates.
-func (s settings) asksForTemplates() bool {
-	return s.TemplateSuffix != nil || s.LeftTemplateDelimiter != nil || s.RightTemplateDelimiter != nil || len(s.Values) > 0
-}
-
-func first(values ...*string) string {
-	for _, value := range values {
-		if value != nil {
-			return *value
-		}
-	}
-	return ""
-}
-
-// ignoreRules say which files of a folder are left out.
-type ignoreRules struct{ matcher gitignore.Matcher }
-
-func readIgnoreRules(source *source, folder string) (ignoreRules, error) {
+// readIgnoreRules returns which files of a folder are left out.
+func readIgnoreRules(source *source, folder string) (gitignore.Matcher, error) {
 	raw, err := source.read(path.Join(folder, ignoreFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return ignoreRules{}, nil
-	}
-	if err != nil {
-		return ignoreRules{}, err
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
 	var patterns []gitignore.Pattern
 	for line := range strings.Lines(string(raw)) {
@@ -308,17 +275,14 @@ func readIgnoreRules(source *source, folder string) (ignoreRules, error) {
 			patterns = append(patterns, gitignore.ParsePattern(line, nil))
 		}
 	}
-	return ignoreRules{gitignore.NewMatcher(patterns)}, nil
+	return gitignore.NewMatcher(patterns), nil
 }
 
-// match takes a path relative to the folder. Files in an ignored folder are ignored, whatever other rules say.
-func (r ignoreRules) match(name string) bool {
-	if r.matcher == nil {
-		return false
-	}
+// isIgnored takes a path relative to the folder. Files in an ignored folder are ignored, whatever other rules say.
+func isIgnored(name string, rules gitignore.Matcher) bool {
 	segments := strings.Split(name, "/")
 	for i := range segments {
-		if isFolder := i+1 < len(segments); r.matcher.Match(segments[:i+1], isFolder) {
+		if isFolder := i+1 < len(segments); rules.Match(segments[:i+1], isFolder) {
 			return true
 		}
 	}

@@ -4,6 +4,7 @@
 package kustomize
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/kustomize"
@@ -197,7 +199,7 @@ func (l *loader) load(folder string, options Options) error {
 
 	// They get the options about which files are read, but not the suffix and delimiters of templates.
 	inherited := Options{Decryptor: options.Decryptor, DisableTemplating: options.DisableTemplating, RootOnly: options.RootOnly}
-	for _, name := range k.config.includedKustomizations {
+	for _, name := range k.config.IncludedKustomizations {
 		target, err := k.outside(name)
 		if err != nil {
 			return fmt.Errorf("reading kustomization %s: includedKustomizations: %w", l.source.displayed(folder), err)
@@ -252,7 +254,7 @@ func (k *kustomization) read(source *source, options Options) error {
 }
 
 // readFile reads a file of the kustomization. It returns the file if it is a template.
-func (k *kustomization) readFile(source *source, file string, rules ignoreRules) (*templating.File, error) {
+func (k *kustomization) readFile(source *source, file string, rules gitignore.Matcher) (*templating.File, error) {
 	name := k.relative(file)
 	content, err := source.read(file)
 	if err != nil {
@@ -260,9 +262,9 @@ func (k *kustomization) readFile(source *source, file string, rules ignoreRules)
 	}
 	k.readable[name] = content
 	switch base := path.Base(name); {
-	case base == configFile || base == ignoreFile || rules.match(name):
+	case base == configFile || base == ignoreFile || isIgnored(name, rules):
 		return nil, nil
-	case k.config.templating && strings.HasSuffix(name, k.config.suffix):
+	case *k.config.Templating && strings.HasSuffix(name, *k.config.TemplateSuffix):
 		return &templating.File{Name: name, Text: string(content)}, nil
 	default:
 		return nil, k.addOutput(name, output{content: content})
@@ -276,7 +278,7 @@ func (k *kustomization) relative(file string) string {
 
 func (k *kustomization) parse(templates []templating.File) error {
 	for _, template := range templates {
-		if err := k.addOutput(strings.TrimSuffix(template.Name, k.config.suffix), output{template: template.Name}); err != nil {
+		if err := k.addOutput(strings.TrimSuffix(template.Name, *k.config.TemplateSuffix), output{template: template.Name}); err != nil {
 			return err
 		}
 	}
@@ -284,7 +286,7 @@ func (k *kustomization) parse(templates []templating.File) error {
 		return nil
 	}
 	set, err := templating.Parse(templates, templating.Options{
-		LeftDelimiter: k.config.left, RightDelimiter: k.config.right, Functions: (&occasion{}).functions(),
+		LeftDelimiter: *k.config.LeftTemplateDelimiter, RightDelimiter: *k.config.RightTemplateDelimiter, Functions: (&occasion{}).functions(),
 	})
 	k.templates = set
 	return err
@@ -292,7 +294,7 @@ func (k *kustomization) parse(templates []templating.File) error {
 
 func (k *kustomization) addOutput(name string, file output) error {
 	if _, ok := k.outputs[name]; ok || name == "" || strings.HasSuffix(name, "/") {
-		return fmt.Errorf("%s, without suffix %s, has no name or that of another file", file.template, k.config.suffix)
+		return fmt.Errorf("%s, without suffix %s, has no name or that of another file", file.template, *k.config.TemplateSuffix)
 	}
 	k.outputs[name] = file
 	return nil
@@ -325,7 +327,7 @@ func (k *kustomization) complete() error {
 
 // readIncluded reads the files outside the folder that templates can read.
 func (k *kustomization) readIncluded(source *source) error {
-	for _, name := range k.config.includedFiles {
+	for _, name := range k.config.IncludedFiles {
 		if source.bounds != nil {
 			return fmt.Errorf("includedFiles: %w: %s", kustomize.ErrOutside, name)
 		}
@@ -375,9 +377,6 @@ func (k *kustomization) outside(name string) (string, error) {
 // of the files must not be read.
 func (l *loader) followReferences() (map[string][]byte, error) {
 	f := &follower{loader: l, found: map[string][]byte{}}
-	for _, k := range l.loaded {
-		f.expressions = append(f.expressions, k.config.expression())
-	}
 	for _, folder := range l.folders {
 		if err := kustomize.Walk(f, folder, f.visit); err != nil {
 			return nil, err
@@ -389,14 +388,12 @@ func (l *loader) followReferences() (map[string][]byte, error) {
 // follower gives Walk the files before they are rendered.
 type follower struct {
 	loader *loader
-	// expressions are those of the loaded kustomizations.
-	expressions []*regexp.Regexp
-	found       map[string][]byte
+	found  map[string][]byte
 }
 
 // Exists implements kustomize.Files.
 func (f *follower) Exists(name string) bool {
-	if k, _ := f.kustomization(name); k != nil {
+	if k := f.kustomization(name); k != nil {
 		_, ok := k.outputs[k.relative(name)]
 		return ok || f.IsDir(name)
 	}
@@ -412,7 +409,7 @@ func (f *follower) IsDir(name string) bool {
 
 // ReadFile implements kustomize.Files.
 func (f *follower) ReadFile(name string) ([]byte, error) {
-	k, expression := f.kustomization(name)
+	k := f.kustomization(name)
 	if k == nil {
 		if kustomize.IsKustomization(path.Base(name)) {
 			// Each base may read in its own folder.
@@ -428,12 +425,12 @@ func (f *follower) ReadFile(name string) ([]byte, error) {
 	if file.template == "" {
 		return file.content, nil
 	}
-	return withoutExpressions(k.readable[file.template], expression), nil
+	return withoutExpressions(k.readable[file.template], k.config.expression()), nil
 }
 
 // visit reads the file of a reference if it is outside of the loaded kustomizations.
 func (f *follower) visit(reference kustomize.Reference) error {
-	if k, _ := f.kustomization(reference.Path); k != nil {
+	if k := f.kustomization(reference.Path); k != nil {
 		// A symbolic link that leads elsewhere is not among its files.
 		if err := f.loader.source.bounds.check(reference.Path); errors.Is(err, kustomize.ErrOutside) {
 			return err
@@ -447,25 +444,19 @@ func (f *follower) visit(reference kustomize.Reference) error {
 	return err
 }
 
-// kustomization returns the kustomization of a file, and the delimiters of its templates.
-func (f *follower) kustomization(name string) (*kustomization, *regexp.Regexp) {
-	for i, k := range f.loader.loaded {
+// kustomization returns the kustomization of a file; nil if there is none.
+func (f *follower) kustomization(name string) *kustomization {
+	for _, k := range f.loader.loaded {
 		if contains(k.folder, name) {
-			return k, f.expressions[i]
+			return k
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // expression matches an expression with its delimiters.
 func (c config) expression() *regexp.Regexp {
-	left, right := c.left, c.right
-	if left == "" {
-		left = "{{"
-	}
-	if right == "" {
-		right = "}}"
-	}
+	left, right := cmp.Or(*c.LeftTemplateDelimiter, "{{"), cmp.Or(*c.RightTemplateDelimiter, "}}")
 	return regexp.MustCompile(`(?s)` + regexp.QuoteMeta(left) + `.*?` + regexp.QuoteMeta(right))
 }
 

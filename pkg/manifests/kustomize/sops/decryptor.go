@@ -303,8 +303,6 @@ type ownKeys struct {
 	entities   openpgp.EntityList
 }
 
-var _ keyservice.KeyServiceClient = &ownKeys{}
-
 // Encrypt fails.
 func (o *ownKeys) Encrypt(context.Context, *keyservice.EncryptRequest, ...grpc.CallOption) (*keyservice.EncryptResponse, error) {
 	return nil, errReadOnly
@@ -378,8 +376,6 @@ type inquiry struct {
 	services []keyservice.KeyServiceClient
 	failures []error
 }
-
-var _ keyservice.KeyServiceClient = &inquiry{}
 
 // Encrypt fails.
 func (i *inquiry) Encrypt(context.Context, *keyservice.EncryptRequest, ...grpc.CallOption) (*keyservice.EncryptResponse, error) {

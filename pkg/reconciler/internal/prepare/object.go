@@ -314,7 +314,7 @@ type Effective struct {
 // Parse reads the annotations of an object. Each problem names object, key, value and the allowed values.
 func Parse(prefix string, object *unstructured.Unstructured, policies inventory.Policies) (Effective, []string) {
 	p := &annotationParser{prefix: prefix, object: types.IDOf(object).String(), values: object.GetAnnotations()}
-	hook := parseAnnotation(p, types.AnnotationKeySuffixApplyHook, annotations.ApplyHook)
+	hook := parseAnnotation(p, types.AnnotationKeySuffixApplyHook, textOf(types.AnnotationKeySuffixApplyHook))
 	policies = ofHook(hook, object, policies)
 	b := Effective{
 		Hook:                hook,

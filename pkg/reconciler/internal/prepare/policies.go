@@ -26,7 +26,7 @@ func policyOf[P ~string](suffix string) func(text string) (P, error) {
 	}
 }
 
-// textOf is policyOf for a policy outside the inventory.
+// textOf is policyOf for a policy outside the inventory, or for hooks.
 func textOf(suffix string) func(text string) (string, error) {
 	return func(text string) (string, error) { return annotations.Policy(suffix, text) }
 }
