@@ -48,9 +48,7 @@ func TestPlumbing(t *testing.T) {
 	if _, err := l.limits(t.Context(), 5); err != nil {
 		t.Error(err)
 	}
-	bundle := &Bundle{}
-	bundle.Namespace, bundle.Name = l.namespace, name
-	if _, err := l.remove(t.Context(), bundle); err != nil {
+	if _, err := l.remove(t.Context(), name); err != nil {
 		t.Error(err)
 	}
 	if _, err := l.noopPass(t.Context(), 30, 2, nil); err != nil {

@@ -6,12 +6,14 @@ package main
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -38,7 +40,7 @@ func (l *lab) liveAndDie(ctx context.Context, spec BundleSpec) (*life, error) {
 	found := &life{}
 	return found, l.repeat(ctx, func(name string, limits limits) error {
 		before := o.requests.Len()
-		bundle, created, err := l.create(ctx, name, spec)
+		created, err := l.create(ctx, name, spec)
 		if err != nil {
 			return err
 		}
@@ -49,7 +51,7 @@ func (l *lab) liveAndDie(ctx context.Context, spec BundleSpec) (*life, error) {
 		if err := l.settle(ctx); err != nil {
 			return err
 		}
-		deleted, err := l.remove(ctx, bundle)
+		deleted, err := l.remove(ctx, name)
 		found.created, found.deleted = append(found.created, created), append(found.deleted, deleted)
 		found.applies, found.removes = append(found.applies, limits.apply), append(found.removes, limits.remove)
 		found.traffic.add(sent)
@@ -88,25 +90,13 @@ func createWaves(ctx context.Context, l *lab) ([]figure, error) {
 	}, nil
 }
 
-// startWith starts an operator, and creates a component with the usual dependents.
-func (l *lab) startWith(ctx context.Context) (*operator, *Bundle, error) {
-	o, err := l.startOperator(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	bundle, _, err := l.create(ctx, l.name, usual)
-	if err == nil {
-		_, err = o.idle(ctx, 0)
-	}
-	return o, bundle, err
-}
-
 // changeOne measures how long a change of the spec takes that affects one of many dependents.
 func changeOne(ctx context.Context, l *lab) ([]figure, error) {
-	o, bundle, err := l.startWith(ctx)
+	o, err := l.startMany(ctx, 1, usual)
 	if err != nil {
 		return nil, err
 	}
+	bundle := l.newBundle(dependentName(l.name, 0), BundleSpec{})
 	var times []time.Duration
 	var traffic traffic
 	for i := range pick(l, 5, 20) {
@@ -136,7 +126,7 @@ func changeOne(ctx context.Context, l *lab) ([]figure, error) {
 
 // heal measures how long it takes until a change by another client is corrected.
 func heal(ctx context.Context, l *lab) ([]figure, error) {
-	o, bundle, err := l.startWith(ctx)
+	o, err := l.startMany(ctx, 1, usual)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +141,7 @@ func heal(ctx context.Context, l *lab) ([]figure, error) {
 			}
 		}
 		// Each dependent is changed once: repeated corrections of the same one are delayed.
-		took, written, err := o.healOne(ctx, dependentName(bundle.Name, i*manyDependents/samples))
+		took, written, err := o.healOne(ctx, dependentName(dependentName(l.name, 0), i*manyDependents/samples))
 		if err != nil {
 			return nil, err
 		}
@@ -315,17 +305,13 @@ func (b *Bundle) GetSpec() types.Unstructurable {
 // GetStatus implements component.Component.
 func (b *Bundle) GetStatus() *component.Status { return &b.Status }
 
-// isReady reports whether the component is ready in its generation.
-func (b *Bundle) isReady() bool {
-	state, _, _ := b.Status.GetState()
-	return b.Status.ObservedGeneration == b.Generation && state == component.StateReady
-}
-
-// addToScheme adds the types of the components.
-func addToScheme(scheme *runtime.Scheme) {
+// newScheme returns a scheme with the types of the components, and of what they need.
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
 	groupVersion := schema.GroupVersion{Group: reconcilerName, Version: "v1"}
 	scheme.AddKnownTypes(groupVersion, &Bundle{}, &BundleList{})
 	metav1.AddToGroupVersion(scheme, groupVersion)
+	return scheme, errors.Join(corev1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme))
 }
 
 // bundleGenerator generates the dependents. It is pure.

@@ -18,8 +18,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -66,17 +66,15 @@ func newLab(ctx context.Context, admin *rest.Config, name string, o options) (*l
 			return nil, fmt.Errorf("preparing: %w", err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, waitLimit)
-	defer cancel()
-	for { // until the definition of components is served
-		err := l.bench.client.List(ctx, &BundleList{}, client.InNamespace(l.namespace))
-		if err == nil {
-			return l, nil
-		}
-		if paused := pause(ctx, 100*time.Millisecond); paused != nil {
-			return nil, fmt.Errorf("listing components: %w", err)
-		}
+	var failure error
+	served := func(ctx context.Context) (bool, error) {
+		failure = l.bench.client.List(ctx, &BundleList{}, client.InNamespace(l.namespace))
+		return failure == nil, nil
 	}
+	if err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, waitLimit, true, served); err != nil {
+		return nil, fmt.Errorf("listing components: %w", errors.Join(err, failure))
+	}
+	return l, nil
 }
 
 // pick returns the first value in a short run, and otherwise the second.
@@ -162,12 +160,6 @@ func (l *lab) connect(role string) (*connection, error) {
 		return nil, fmt.Errorf("connecting as %s: %w", c.agent, err)
 	}
 	return c, nil
-}
-
-func newScheme() (*apiruntime.Scheme, error) {
-	scheme := apiruntime.NewScheme()
-	addToScheme(scheme)
-	return scheme, errors.Join(corev1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme))
 }
 
 // core returns a client for Kubernetes' own core types that neither encodes nor decodes.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -82,19 +83,15 @@ func (o *operator) note(_ context.Context, _ client.Client, bundle *Bundle) erro
 
 // awaitPasses waits until passes of n components have found them ready.
 func (o *operator) awaitPasses(ctx context.Context, n int) (time.Time, error) {
-	ctx, cancel := context.WithTimeout(ctx, waitLimit)
-	defer cancel()
-	for {
+	err := wait.PollUntilContextTimeout(ctx, time.Millisecond, waitLimit, true, func(context.Context) (bool, error) {
 		o.mu.Lock()
-		found := len(o.passed)
-		o.mu.Unlock()
-		if found >= n {
-			return time.Now(), nil
-		}
-		if err := pause(ctx, time.Millisecond); err != nil {
-			return time.Time{}, fmt.Errorf("waiting for passes of %d components: %w (%d so far)", n, err, found)
-		}
+		defer o.mu.Unlock()
+		return len(o.passed) >= n, nil
+	})
+	if err != nil {
+		return time.Time{}, fmt.Errorf("waiting for passes of %d components: %w", n, err)
 	}
+	return time.Now(), nil
 }
 
 // idle waits until the operator has sent nothing for a moment. It returns the requests since the first n.
@@ -109,17 +106,19 @@ func (o *operator) idle(ctx context.Context, n int) ([]requests.Request, error) 
 }
 
 // awaitRequest waits for the first request after the first n for which the condition holds.
-func (o *operator) awaitRequest(ctx context.Context, n int, condition func(requests.Request) bool) (requests.Request, error) {
-	ctx, cancel := context.WithTimeout(ctx, waitLimit)
-	defer cancel()
-	for {
-		if list := o.requests.Since(n); slices.ContainsFunc(list, condition) {
-			return list[slices.IndexFunc(list, condition)], nil
+func (o *operator) awaitRequest(ctx context.Context, n int, condition func(requests.Request) bool) (found requests.Request, err error) {
+	err = wait.PollUntilContextTimeout(ctx, 2*time.Millisecond, waitLimit, true, func(context.Context) (bool, error) {
+		list := o.requests.Since(n)
+		i := slices.IndexFunc(list, condition)
+		if i >= 0 {
+			found = list[i]
 		}
-		if err := pause(ctx, 2*time.Millisecond); err != nil {
-			return requests.Request{}, fmt.Errorf("waiting for a request of the operator: %w", err)
-		}
+		return i >= 0, nil
+	})
+	if err != nil {
+		return found, fmt.Errorf("waiting for a request of the operator: %w", err)
 	}
+	return found, nil
 }
 
 // observe acts, and returns how long it takes until a watch shows the expected state of a component.
@@ -143,17 +142,22 @@ func (l *lab) observe(ctx context.Context, name string, act func() error, expect
 	return 0, fmt.Errorf("waiting for %s: the watch has ended: %w", name, context.Cause(ctx))
 }
 
+// newBundle returns a component of the case.
+func (l *lab) newBundle(name string, spec BundleSpec) *Bundle {
+	return &Bundle{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: name}, Spec: spec}
+}
+
 // create creates a component, and returns how long it takes until it is ready.
-func (l *lab) create(ctx context.Context, name string, spec BundleSpec) (*Bundle, time.Duration, error) {
-	bundle := &Bundle{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: name}, Spec: spec}
-	took, err := l.observe(ctx, name, func() error { return l.bench.client.Create(ctx, bundle) },
-		func(_ watch.Event, seen *Bundle) bool { return seen.isReady() })
-	return bundle, took, err
+func (l *lab) create(ctx context.Context, name string, spec BundleSpec) (time.Duration, error) {
+	return l.observe(ctx, name, func() error { return l.bench.client.Create(ctx, l.newBundle(name, spec)) },
+		func(_ watch.Event, seen *Bundle) bool {
+			return seen.Status.ObservedGeneration == seen.Generation && seen.Status.IsReady()
+		})
 }
 
 // remove deletes a component, and returns how long it takes until it is gone.
-func (l *lab) remove(ctx context.Context, bundle *Bundle) (time.Duration, error) {
-	return l.observe(ctx, bundle.Name, func() error { return l.bench.client.Delete(ctx, bundle) },
+func (l *lab) remove(ctx context.Context, name string) (time.Duration, error) {
+	return l.observe(ctx, name, func() error { return l.bench.client.Delete(ctx, l.newBundle(name, BundleSpec{})) },
 		func(event watch.Event, _ *Bundle) bool { return event.Type == watch.Deleted })
 }
 
@@ -164,7 +168,7 @@ func (l *lab) startMany(ctx context.Context, n int, spec BundleSpec) (*operator,
 		return nil, err
 	}
 	err = parallel(ctx, n, func(ctx context.Context, i int) error {
-		_, _, err := l.create(ctx, dependentName(l.name, i), spec)
+		_, err := l.create(ctx, dependentName(l.name, i), spec)
 		return err
 	})
 	if err == nil {

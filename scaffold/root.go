@@ -5,6 +5,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,7 +101,7 @@ a chart for the operator, and tests. DIR must be empty or not exist. The project
 		},
 	}
 	command.SetVersionTemplate("{{.Version}}\n")
-	s.declare(command)
+	s.declare(command.Flags())
 	return command
 }
 
@@ -111,7 +112,7 @@ func (s *settings) create(ctx context.Context, out, progress io.Writer, folder s
 		return err
 	}
 	if s.runtimePath != "" {
-		if s.options.RuntimePath, err = relativeTo(destination.Path(), s.runtimePath); err != nil {
+		if s.options.RuntimePath, err = relativeTo(destination, s.runtimePath); err != nil {
 			return err
 		}
 	} else if s.options.RuntimeVersion == "" {
@@ -133,11 +134,11 @@ func (s *settings) create(ctx context.Context, out, progress io.Writer, folder s
 		return nil
 	}
 	fmt.Fprintf(progress, "Writing %s\n", folder)
-	if err := destination.Fill(ctx, tree, func(ctx context.Context, temporary string) error {
+	if err := project.Fill(ctx, destination, tree, func(ctx context.Context, temporary string) error {
 		if s.skipPostProcessing {
 			return nil
 		}
-		return project.Process(ctx, &s.options, temporary, progress)
+		return project.Process(ctx, &s.options, temporary, true, progress)
 	}); err != nil {
 		return err
 	}
@@ -184,15 +185,16 @@ func version() string {
 
 // ownVersion is the version of the runtime that scaffold belongs to, if it was built from a released version.
 func ownVersion() string {
-	if own := version(); own != "unknown" && own != "(devel)" && !isLocal(own) {
-		return own
+	own := version()
+	// A checkout with commits or changes that were never released has a version, too.
+	if own == "unknown" || own == "(devel)" || strings.Contains(own, "+dirty") || module.IsPseudoVersion(own) {
+		return ""
 	}
-	return ""
+	return own
 }
 
 // declare declares the flags. Their defaults stand in the texts, because package project sets them.
-func (s *settings) declare(command *cobra.Command) {
-	flags := command.Flags()
+func (s *settings) declare(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	declareOptions(flags, &s.options)
 	flags.StringVar(&s.runtimePath, "runtime-path", "", "folder with a checkout of component-operator-runtime to use instead of a version")
@@ -203,14 +205,7 @@ func (s *settings) declare(command *cobra.Command) {
 	flags.BoolVar(&s.dryRun, "dry-run", false, "show which files would be written, or how an update would change them, and write nothing")
 	for _, flag := range withoutEffect {
 		flags.String(flag.name, "", flag.reason)
-		flags.Lookup(flag.name).Hidden = true
-	}
-	command.PreRun = func(command *cobra.Command, _ []string) {
-		for _, flag := range withoutEffect {
-			if flags.Changed(flag.name) {
-				fmt.Fprintf(command.ErrOrStderr(), "--%s has no effect: %s\n", flag.name, flag.reason)
-			}
-		}
+		_ = flags.MarkDeprecated(flag.name, "and has no effect: "+flag.reason) // the flag exists
 	}
 }
 
@@ -248,11 +243,6 @@ var withoutEffect = []struct{ name, reason string }{
 	{"envtest-kubernetes-version", "tests run in the Kubernetes that comes with the runtime"},
 }
 
-// isLocal reports whether a version is that of a checkout with commits or changes that were never released.
-func isLocal(version string) bool {
-	return strings.Contains(version, "+dirty") || module.IsPseudoVersion(version)
-}
-
 // errNoTerminal says why nothing is asked.
 var errNoTerminal = errors.New("--interactive needs a terminal to ask on; give the flags instead")
 
@@ -266,38 +256,25 @@ func (s *settings) ask(ctx context.Context, in io.Reader, out io.Writer) error {
 }
 
 func (s *settings) askOn(ctx context.Context, in *bufio.Reader, out io.Writer) error {
-	o := &s.options
-	for _, question := range []struct {
-		flag, text string
-		value      *string
-		suggestion func() string
-	}{
-		{"group-name", "API group of the component, such as shop.example.org", &o.GroupName, func() string { return "" }},
-		{"kind", "Kind of the component, such as WebShop", &o.Kind, func() string { return "" }},
-		{"operator-name", "Name that identifies the operator in clusters", &o.OperatorName, func() string { return strings.ToLower(o.Kind) + "." + o.GroupName }},
-		{"go-module", "Path of the Go module, such as example.org/webshop-operator", &o.GoModule, func() string { return "" }},
-	} {
-		for *question.value == "" {
-			suggestion := question.suggestion()
-			prompt := question.text
-			if suggestion != "" {
+	for _, question := range s.options.Required() {
+		for *question.Value == "" {
+			prompt, suggestion := question.Text, ""
+			if question.Value == &s.options.OperatorName {
+				suggestion = strings.ToLower(s.options.Kind) + "." + s.options.GroupName
 				prompt += " [" + suggestion + "]"
 			}
 			fmt.Fprint(out, prompt+": ")
 			line, err := readLine(ctx, in)
 			if err != nil {
 				fmt.Fprintln(out)
-				return fmt.Errorf("reading the answer for --%s: %w", question.flag, err)
+				return fmt.Errorf("reading the answer for --%s: %w", question.Flag, err)
 			}
-			answer := strings.TrimSpace(line)
-			if answer == "" {
-				answer = suggestion
-			}
-			if problem := project.RequiredProblem(question.flag, answer); problem != "" {
-				fmt.Fprintf(out, "  %q: %s\n", answer, problem)
+			answer := cmp.Or(strings.TrimSpace(line), suggestion)
+			if problems := question.Problems(answer); len(problems) > 0 {
+				fmt.Fprintf(out, "  %q: %s\n", answer, strings.Join(problems, "; "))
 				continue
 			}
-			*question.value = answer
+			*question.Value = answer
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ func TestFlagsWithoutEffect(t *testing.T) {
 	for _, flag := range withoutEffect {
 		shown, err := scaffold(t, "--"+flag.name+"=v1", "--dry-run", "--group-name=shop.example.org", "--kind=WebShop", "--operator-name=webshop.shop.example.org",
 			"--go-module=example.org/webshop-operator", "--runtime-version=v1.0.0", "x")
-		if err != nil || !strings.Contains(shown, "--"+flag.name+" has no effect: "+flag.reason) {
+		if err != nil || !strings.Contains(shown, "--"+flag.name+" has been deprecated, and has no effect: "+flag.reason) {
 			t.Errorf("--%s: got %v, %s", flag.name, err, shown)
 		}
 	}

@@ -32,13 +32,18 @@ func (s *settings) update(ctx context.Context, given *pflag.FlagSet, out, progre
 	if err := s.override(recorded, given, absolute); err != nil {
 		return err
 	}
-	now, err := renderAgain(ctx, given, recorded, absolute)
+	// The project is rendered around what it has already, unless another chart or kustomization is given.
+	source, kept := absolute, project.ContentsFolder(recorded)
+	if given.Changed("chart") || given.Changed("kustomization") {
+		source, kept = "", ""
+	}
+	contents, err := project.LoadContents(ctx, recorded, source)
 	if err != nil {
 		return err
 	}
-	kept := ""
-	if !givesContents(given) {
-		kept = project.ContentsFolder(recorded)
+	now, err := project.Render(recorded, contents)
+	if err != nil {
+		return err
 	}
 	update, err := project.PlanUpdate(ctx, absolute, then, now, s.conflictMarkers, kept)
 	if err != nil {
@@ -50,7 +55,9 @@ func (s *settings) update(ctx context.Context, given *pflag.FlagSet, out, progre
 	if err := showDiff(ctx, out, update); err != nil {
 		return err
 	}
-	showConflicts(out, update)
+	for _, path := range slices.Sorted(maps.Keys(update.Conflicts)) {
+		fmt.Fprintf(out, "%s: %s\n", path, update.Conflicts[path])
+	}
 	if s.dryRun {
 		return nil
 	}
@@ -73,7 +80,7 @@ func (s *settings) complete(ctx context.Context, progress io.Writer, folder, abs
 	}
 	if (len(update.Changes) > 0 || pending) && !s.skipPostProcessing {
 		fmt.Fprintf(progress, "Updating %s\n", folder)
-		if err := project.Reprocess(ctx, options, absolute, progress); err != nil {
+		if err := project.Process(ctx, options, absolute, false, progress); err != nil {
 			return &unfinishedError{folder: folder, err: err}
 		}
 	}
@@ -93,23 +100,6 @@ func (e *unfinishedError) Error() string {
 
 // Unwrap returns what the update has failed with.
 func (e *unfinishedError) Unwrap() error { return e.err }
-
-// givesContents reports whether another chart or kustomization is given than that of the project.
-func givesContents(given *pflag.FlagSet) bool {
-	return given.Changed("chart") || given.Changed("kustomization")
-}
-
-// renderAgain renders the project as it would be today: around what it has already, unless other contents are given.
-func renderAgain(ctx context.Context, given *pflag.FlagSet, options *project.Options, folder string) (project.Tree, error) {
-	if givesContents(given) {
-		folder = ""
-	}
-	contents, err := project.LoadContents(ctx, options, folder)
-	if err != nil {
-		return nil, err
-	}
-	return project.Render(options, contents)
-}
 
 // refuseIdentities refuses to change what identifies a project in clusters: existing components, and the finalizers and
 // labels of their dependents, would belong to nobody.
@@ -178,10 +168,7 @@ func showDiff(ctx context.Context, out io.Writer, update *project.Update) (err e
 	if len(update.Changes) == 0 {
 		return nil
 	}
-	before, after, err := update.Sides()
-	if err != nil {
-		return err
-	}
+	before, after := update.Sides()
 	folder, err := os.MkdirTemp("", "scaffold-diff-")
 	if err != nil {
 		return fmt.Errorf("showing the changes: %w", err)
@@ -201,10 +188,4 @@ func showDiff(ctx context.Context, out io.Writer, update *project.Update) (err e
 		}
 	}
 	return nil
-}
-
-func showConflicts(out io.Writer, update *project.Update) {
-	for _, path := range slices.Sorted(maps.Keys(update.Conflicts)) {
-		fmt.Fprintf(out, "%s: %s\n", path, update.Conflicts[path])
-	}
 }

@@ -21,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
@@ -33,11 +32,7 @@ import (
 
 // operatorChart is what the operator's chart consists of, as far as it matters here.
 type operatorChart struct {
-	definitions []*unstructured.Unstructured
-	accounts    []*unstructured.Unstructured
-	roles       []*unstructured.Unstructured
-	bindings    []*unstructured.Unstructured
-	webhooks    []*unstructured.Unstructured
+	definitions, accounts, roles, bindings, webhooks []*unstructured.Unstructured
 	// converts reports whether a definition has a conversion webhook, for which the operator runs a webhook server.
 	converts bool
 }
@@ -166,11 +161,7 @@ func (c *Cluster) grantRights(tb testing.TB, chart *operatorChart) *rest.Config 
 		if err := c.client.Apply(tb.Context(), configuration, client.FieldOwner(user), client.ForceOwnership); err != nil {
 			tb.Fatalf("applying %s: %v", key, err)
 		}
-		tb.Cleanup(func() {
-			if err := client.IgnoreNotFound(c.client.Delete(context.WithoutCancel(tb.Context()), object)); err != nil {
-				tb.Errorf("deleting %s: %v", key, err)
-			}
-		})
+		c.deleteAtEnd(tb, object)
 	}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: chart.accounts[0].GetNamespace(), Name: chart.accounts[0].GetName()}}
 	token := &authenticationv1.TokenRequest{}
@@ -187,6 +178,16 @@ func (c *Cluster) grantRights(tb testing.TB, chart *operatorChart) *rest.Config 
 	return config
 }
 
+// deleteAtEnd deletes an object when the test ends.
+func (c *Cluster) deleteAtEnd(tb testing.TB, object *unstructured.Unstructured) {
+	tb.Helper()
+	tb.Cleanup(func() {
+		if err := client.IgnoreNotFound(c.client.Delete(context.WithoutCancel(tb.Context()), object)); err != nil {
+			tb.Errorf("deleting %s %s: %v", object.GetKind(), object.GetName(), err)
+		}
+	})
+}
+
 // awaitRights waits until the API server knows the rights of a role: it learns of roles with a delay.
 func (c *Cluster) awaitRights(tb testing.TB, role *unstructured.Unstructured) {
 	tb.Helper()
@@ -194,30 +195,23 @@ func (c *Cluster) awaitRights(tb testing.TB, role *unstructured.Unstructured) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(role.Object, typed); err != nil {
 		tb.Fatalf("reading the rules of %s %s: %v", role.GetKind(), role.GetName(), err)
 	}
-	for _, rule := range typed.Rules[:min(1, len(typed.Rules))] { // the others come with it
-		if len(rule.APIGroups) == 0 {
-			continue
-		}
-		resource, subresource, _ := strings.Cut(rule.Resources[0], "/")
-		right := authorizationv1.ResourceAttributes{
-			Namespace: role.GetNamespace(), Verb: rule.Verbs[0], Group: rule.APIGroups[0], Resource: resource, Subresource: subresource,
-			Name: strings.Join(rule.ResourceNames[:min(1, len(rule.ResourceNames))], ""),
-		}
-		testenv.Eventually(tb, func() (bool, string) {
-			return c.isAllowed(tb.Context(), right), "the chart has a role that allows " + textOf(right) + ", but its service account may not"
-		})
+	if len(typed.Rules) == 0 || len(typed.Rules[0].APIGroups) == 0 {
+		return
 	}
-}
-
-// webhookServer is where the API server finds the webhooks of the operator.
-type webhookServer struct {
-	installation envtest.WebhookInstallOptions
-	running      webhook.Server
+	rule := typed.Rules[0] // the others come with it
+	resource, subresource, _ := strings.Cut(rule.Resources[0], "/")
+	right := authorizationv1.ResourceAttributes{
+		Namespace: role.GetNamespace(), Verb: rule.Verbs[0], Group: rule.APIGroups[0], Resource: resource, Subresource: subresource,
+		Name: strings.Join(rule.ResourceNames[:min(1, len(rule.ResourceNames))], ""),
+	}
+	testenv.Eventually(tb, func() (bool, string) {
+		return c.isAllowed(tb.Context(), right), "the chart has a role that allows " + textOf(right) + ", but its service account may not"
+	})
 }
 
 // installWebhooks makes the API server call the admission webhooks of the chart on this machine, for objects in the
-// namespace of the test only. It returns nil if the chart has no webhooks at all.
-func (c *Cluster) installWebhooks(tb testing.TB, chart *operatorChart) *webhookServer {
+// namespace of the test only. It returns the server that answers; nil if the chart has no webhooks at all.
+func (c *Cluster) installWebhooks(tb testing.TB, chart *operatorChart) webhook.Server {
 	tb.Helper()
 	if len(chart.webhooks) == 0 && !chart.converts {
 		return nil
@@ -240,45 +234,19 @@ func (c *Cluster) installWebhooks(tb testing.TB, chart *operatorChart) *webhookS
 			tb.Fatalf("writing %s: %v", object.GetName(), err)
 		}
 	}
-	server := &webhookServer{installation: envtest.WebhookInstallOptions{Paths: []string{folder}}}
-	if err := server.installation.Install(testenv.Config(tb)); err != nil {
+	installation := envtest.WebhookInstallOptions{Paths: []string{folder}}
+	if err := installation.Install(testenv.Config(tb)); err != nil {
 		tb.Fatalf("installing the webhooks of the chart: %v", err)
 	}
 	tb.Cleanup(func() {
-		for _, object := range chart.webhooks {
-			if err := client.IgnoreNotFound(c.client.Delete(context.WithoutCancel(tb.Context()), object)); err != nil {
-				tb.Errorf("removing webhook configuration %s: %v", object.GetName(), err)
-			}
-		}
-		if err := server.installation.Cleanup(); err != nil {
+		if err := installation.Cleanup(); err != nil {
 			tb.Errorf("removing the certificates of the webhooks: %v", err)
 		}
 	})
-	server.running = webhook.NewServer(webhook.Options{
-		Host: server.installation.LocalServingHost, Port: server.installation.LocalServingPort, CertDir: server.installation.LocalServingCertDir,
-	})
-	return server
-}
-
-// server returns what the manager runs; nil means the default, which does nothing without webhooks.
-func (s *webhookServer) server() webhook.Server {
-	if s == nil {
-		return nil
+	for _, object := range chart.webhooks {
+		c.deleteAtEnd(tb, object)
 	}
-	return s.running
-}
-
-// await waits until the server answers.
-func (s *webhookServer) await(tb testing.TB, mgr ctrl.Manager) {
-	tb.Helper()
-	if s == nil {
-		return
-	}
-	started := mgr.GetWebhookServer().StartedChecker()
-	testenv.Eventually(tb, func() (bool, string) {
-		if err := started(nil); err != nil {
-			return false, "the webhook server of the operator: " + err.Error()
-		}
-		return true, ""
+	return webhook.NewServer(webhook.Options{
+		Host: installation.LocalServingHost, Port: installation.LocalServingPort, CertDir: installation.LocalServingCertDir,
 	})
 }

@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -35,6 +36,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
@@ -121,7 +123,7 @@ func (c *Cluster) startOperator(tb testing.TB, stop func()) {
 		c.install(tb, c.options.Definitions, nil)
 	}
 	config := testenv.Config(tb)
-	var webhooks *webhookServer
+	var webhooks webhook.Server // the default does nothing
 	if c.options.Chart != "" {
 		chart := c.renderChart(tb)
 		c.install(tb, "", chart.definitions)
@@ -144,10 +146,18 @@ func (c *Cluster) startOperator(tb testing.TB, stop func()) {
 		<-c.ended
 		c.release(tb)
 	})
-	webhooks.await(tb, mgr)
+	if webhooks != nil {
+		started := mgr.GetWebhookServer().StartedChecker()
+		c.Eventually(tb, func() error {
+			if err := started(nil); err != nil {
+				return fmt.Errorf("the webhook server of the operator: %w", err)
+			}
+			return nil
+		})
+	}
 }
 
-func (c *Cluster) newManager(tb testing.TB, restConfig *rest.Config, webhooks *webhookServer) ctrl.Manager {
+func (c *Cluster) newManager(tb testing.TB, restConfig *rest.Config, webhooks webhook.Server) ctrl.Manager {
 	tb.Helper()
 	uncached := c.parseFlags(tb)
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
@@ -156,7 +166,7 @@ func (c *Cluster) newManager(tb testing.TB, restConfig *rest.Config, webhooks *w
 		Metrics:       metricsserver.Options{BindAddress: "0"},
 		Cache:         cache.Options{DefaultNamespaces: map[string]cache.Config{c.namespace: {}}},
 		Client:        client.Options{Cache: &client.CacheOptions{DisableFor: uncached}},
-		WebhookServer: webhooks.server(),
+		WebhookServer: webhooks,
 		// Several tests run the same operator in one process.
 		Controller: config.Controller{SkipNameValidation: new(true)},
 		// As in a pod of the chart, which has the rights for it.
@@ -213,23 +223,22 @@ func (c *Cluster) WaitReady(tb testing.TB, object client.Object) {
 func (c *Cluster) WaitFor(tb testing.TB, object client.Object, awaited string, condition func(status *component.Status) bool) {
 	tb.Helper()
 	key := c.locate(tb, object)
-	for deadline := time.Now().Add(testenv.Patience()); ; {
+	c.Eventually(tb, func() error {
+		tb.Helper()
 		err := c.read(tb, key, object)
 		if client.IgnoreNotFound(err) != nil {
 			tb.Fatalf("getting %s: %v", key, err)
 		}
 		if status := statusOf(object); err == nil && status.ObservedGeneration == object.GetGeneration() && condition(status) {
-			return
-		}
-		if time.Now().After(deadline) {
-			tb.Fatalf("%s: still not so after %s: %s\n%s", key, testenv.Patience(), awaited, c.describe(object, err))
+			return nil
 		}
 		select {
-		case <-time.After(pollInterval):
 		case <-c.ended:
 			tb.Fatalf("%s: %s: this can no longer happen, because the operator has ended", key, awaited)
+		default:
 		}
-	}
+		return fmt.Errorf("%s: %s\n%s", key, awaited, c.describe(object, err))
+	})
 }
 
 // WaitGone waits until an object does not exist.
@@ -345,12 +354,9 @@ func (c *Cluster) clear(tb testing.TB) {
 			}
 		}
 		for _, object := range deleted { // one that stays must not keep the others from being deleted
-			for c.client.Get(ctx, client.ObjectKeyFromObject(object), object.DeepCopy()) == nil { // until the context ends
-				select {
-				case <-time.After(pollInterval):
-				case <-ctx.Done():
-				}
-			}
+			_ = wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
+				return c.client.Get(ctx, client.ObjectKeyFromObject(object), object.DeepCopy()) != nil, nil
+			})
 		}
 		cancel()
 	}

@@ -10,11 +10,8 @@ import (
 	"fmt"
 	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/generating"
@@ -42,7 +39,6 @@ var (
 	_ generator.Pure        = &Generator{}
 	_ generator.Suspending  = &Generator{}
 	_ generator.Conditioned = &Generator{}
-	_ types.SchemeBuilder   = &Generator{}
 )
 
 // Option is an option of NewGenerator.
@@ -130,17 +126,6 @@ func (g *Generator) SuspendsDependents() bool { return true }
 
 // Condition returns the condition that says how well the resources do their job; empty if there is none.
 func (g *Generator) Condition() string { return g.condition }
-
-// AddToScheme adds the types that come with Kubernetes, and CustomResourceDefinitions.
-func (g *Generator) AddToScheme(scheme *runtime.Scheme) error {
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		return fmt.Errorf("adding the types of Kubernetes to a scheme: %w", err)
-	}
-	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
-		return fmt.Errorf("adding custom resource definitions to a scheme: %w", err)
-	}
-	return nil
-}
 
 // Input is what resources are made from.
 type Input struct {

@@ -54,22 +54,10 @@ type source struct {
 	cell concepts.Cell
 }
 
-// applyOrder returns the wave of the object. An invalid one is refused later.
+// applyOrder returns the wave of the object; 0 if there is none, or an invalid one, which is refused later.
 func (m *member) applyOrder() int {
-	order, err := annotations.Order(m.registration.Policies[types.AnnotationKeySuffixApplyOrder])
-	if err != nil {
-		return 0
-	}
+	order, _ := annotations.Order(m.registration.Policies[types.AnnotationKeySuffixApplyOrder])
 	return order
-}
-
-// isOn reports whether the object should exist.
-func (m *member) isOn() (bool, error) {
-	on, err := feature.IsOn(m.registration.Gate)
-	if err != nil {
-		return false, fmt.Errorf("resource %s: %w", m.resource.Identity(), err)
-	}
-	return on, nil
 }
 
 // object returns the object with its behaviors.
@@ -129,16 +117,13 @@ func orRefusal(err error) error {
 
 // annotate sets the policies of the object.
 func (m *member) annotate(object client.Object) {
-	values := maps.Clone(object.GetAnnotations())
-	if values == nil {
-		values = map[string]string{}
-	}
-	set := func(suffix, value string) { values[m.set.annotationPrefix+suffix] = value }
+	values := map[string]string{}
+	maps.Copy(values, object.GetAnnotations())
 	for suffix, value := range m.registration.Policies {
-		set(suffix, value)
+		values[m.set.annotationPrefix+suffix] = value
 	}
 	if m.registration.Auxiliary {
-		set(types.AnnotationKeySuffixAwait, types.AwaitNever)
+		values[m.set.annotationPrefix+types.AnnotationKeySuffixAwait] = types.AwaitNever
 	}
 	if len(values) > 0 {
 		object.SetAnnotations(values)
@@ -232,10 +217,6 @@ func (m *member) checkSources() error {
 func (m *member) extract(object *unstructured.Unstructured) error {
 	m.set.mu.Lock()
 	defer m.set.mu.Unlock()
-	return m.extractLocked(object)
-}
-
-func (m *member) extractLocked(object *unstructured.Unstructured) error {
 	m.asked, m.set.dirty = true, true
 	extractable, ok := m.resource.(concepts.DataExtractable)
 	if !ok {
@@ -253,7 +234,7 @@ func (m *member) record(object *unstructured.Unstructured) error {
 	if !ok {
 		return nil
 	}
-	observed, err := typed(object, m.prototype)
+	observed, _, err := decode(object, m.prototype, false)
 	if err != nil {
 		return err
 	}
@@ -300,13 +281,17 @@ func (m *member) keepPolicies(object client.Object, announced map[string]string)
 	object.SetAnnotations(values)
 }
 
+// noteWarnings keeps what mutations have noticed.
 func (m *member) noteWarnings() {
-	if warning, ok := m.resource.(concepts.Warning); ok {
-		var warnings []string
-		for _, text := range warning.Warnings() {
-			warnings = append(warnings, types.IDOf(m.prototype).String()+": "+text)
+	warning, ok := m.resource.(concepts.Warning)
+	if !ok {
+		return
+	}
+	for _, text := range warning.Warnings() {
+		text = types.IDOf(m.prototype).String() + ": " + text
+		if !slices.Contains(m.set.warnings, text) {
+			m.set.warnings = append(m.set.warnings, text)
 		}
-		m.set.warn(warnings)
 	}
 }
 
@@ -363,9 +348,7 @@ type suspending struct{ member *member }
 
 // Suspend makes the suspended form of a manifest.
 func (s suspending) Suspend(manifest *unstructured.Unstructured) error {
-	return s.member.amend(manifest, func(amendable concepts.Amendable, object client.Object) error {
-		return amendable.AmendSuspended(object)
-	})
+	return s.member.amend(manifest, concepts.Amendable.AmendSuspended)
 }
 
 // IsDeleted reports whether the object is deleted when it is suspended.
@@ -384,13 +367,8 @@ func (m *member) grace() time.Duration {
 	return cmp.Or(m.registration.GracePeriod, m.set.grace)
 }
 
-// typed returns a copy of an object with the Go type of a prototype. It has only those fields that the Go type knows.
-func typed(object *unstructured.Unstructured, prototype client.Object) (client.Object, error) {
-	result, _, err := decode(object, prototype, false)
-	return result, err
-}
-
-// decode is typed. If asked for, it also returns the fields that the Go type does not know.
+// decode returns a copy of an object with the Go type of a prototype. It has only those fields that the Go type knows; if
+// asked for, decode also returns the others.
 func decode(object *unstructured.Unstructured, prototype client.Object, exact bool) (result client.Object, unknown []string, err error) {
 	if _, ok := prototype.(*unstructured.Unstructured); ok {
 		return object.DeepCopy(), nil, nil

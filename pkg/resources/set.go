@@ -18,6 +18,7 @@ import (
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
+	"github.com/component-operator/runtime/pkg/resources/feature"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -60,7 +61,6 @@ func newSet(resources []Resource) (*set, error) {
 		s.members = append(s.members, &member{set: s, resource: resource, registration: registrationOf(resource)})
 	}
 	problems = append(problems, s.arrange()...)
-	problems = append(problems, s.checkIdentities()...)
 	problems = append(problems, s.checkData()...)
 	if err := errors.Join(problems...); err != nil {
 		var retriable types.RetriableError
@@ -77,46 +77,33 @@ func newSet(resources []Resource) (*set, error) {
 	return s, s.checkAmendable()
 }
 
-// arrange brings the members into the order in which they are applied, and takes those out that are off.
+// arrange brings the members into the order in which they are applied, and takes those out that are off. The others must
+// have different identities.
 func (s *set) arrange() []error {
 	slices.SortStableFunc(s.members, func(a, b *member) int { return cmp.Compare(a.applyOrder(), b.applyOrder()) })
 	var problems []error
 	var on []*member
+	seen := map[string]bool{}
 	for i, m := range s.members {
+		identity := m.resource.Identity()
 		m.index = i
 		s.owns = s.owns || !m.registration.ReadOnly
-		isOn, err := m.isOn()
+		isOn, err := feature.IsOn(m.registration.Gate)
 		if err != nil {
-			problems = append(problems, err)
+			problems = append(problems, fmt.Errorf("resource %s: %w", identity, err))
 		}
-		if isOn {
-			on = append(on, m)
-		} else {
+		if !isOn {
 			s.off = append(s.off, m)
+			continue
 		}
-	}
-	s.members = on
-	return problems
-}
-
-func (s *set) checkIdentities() []error {
-	var problems []error
-	seen := map[string]bool{}
-	for _, m := range s.members {
-		identity := m.resource.Identity()
+		on = append(on, m)
 		if seen[identity] {
 			problems = append(problems, fmt.Errorf("resource %s is returned more than once", identity))
 		}
 		seen[identity] = true
 	}
+	s.members = on
 	return problems
-}
-
-// observe notes who uses a value.
-func (s *set) observe(cell concepts.Cell) {
-	if observable, ok := cell.(interface{ OnRead(f func()) }); ok {
-		observable.OnRead(func() { s.read = append(s.read, cell) })
-	}
 }
 
 // checkData checks that data are extracted before they are used, and that different data have different names. Data
@@ -131,7 +118,9 @@ func (s *set) checkData() []error {
 			}
 			if !all[cell] {
 				s.cells = append(s.cells, cell)
-				s.observe(cell)
+			}
+			if observable, ok := cell.(interface{ OnRead(f func()) }); ok {
+				observable.OnRead(func() { s.read = append(s.read, cell) })
 			}
 			all[cell], names[cell.Name()] = true, cell
 		}
@@ -187,57 +176,36 @@ func (s *set) checkAmendable() error {
 	return nil
 }
 
-// assignSteps decides in which step each member is applied, and which are mutated only then.
+// assignSteps decides in which step each member is applied, and which are mutated only then. A step begins with a member
+// that is guarded or cannot do without data, with one that comes after an object without which nothing goes on, and with
+// one that may use data of the step before. What is read is there when a step begins.
 func (s *set) assignSteps() {
-	steps := steps{fresh: map[concepts.Cell]bool{}}
+	step, begun := 0, false           // the present step, and whether it has members
+	blocked := false                  // an object without which nothing goes on is read before the next member
+	fresh := map[concepts.Cell]bool{} // the data that are extracted from members of the step
+	// Functions extract data that are in no cell: from members of a step before, and of this one.
+	closures, freshClosures := false, false
 	for _, m := range s.members {
-		if m.registration.ReadOnly {
-			steps.read(m.registration)
-		} else {
-			m.step, m.late = steps.place(m.registration)
+		r := m.registration
+		if r.ReadOnly {
+			closures = closures || r.Extracts
+			blocked = blocked || r.Absence == concepts.AbsenceBlocks
+			continue
 		}
+		uses, anyClosures := slices.Concat(r.Requires, r.Uses), closures || freshClosures
+		m.late = len(uses) > 0 || anyClosures
+		awaits := r.Guarded || len(r.Requires) > 0 || slices.ContainsFunc(uses, func(cell concepts.Cell) bool { return fresh[cell] })
+		if begun && (awaits || blocked || freshClosures) {
+			step++
+			clear(fresh)
+			closures, freshClosures = anyClosures, false
+		}
+		m.step, begun, blocked = step, true, false
+		for _, cell := range r.Produces {
+			fresh[cell] = true
+		}
+		freshClosures = freshClosures || r.Extracts
 	}
-}
-
-// steps says in which step the next member belongs. A step begins with a member that is guarded, with one that comes
-// after an object without which nothing goes on, and with one that may use data of the step before. What is read is
-// there when a step begins.
-type steps struct {
-	step    int
-	begun   bool                   // the step has members
-	blocked bool                   // an object without which nothing goes on is read before the next member
-	fresh   map[concepts.Cell]bool // the data that are extracted from members of the step
-	// closures and freshClosures mean that functions extract data that are in no cell: from members of a step before,
-	// and of this one.
-	closures, freshClosures bool
-}
-
-// read notes an object that is only read.
-func (s *steps) read(r concepts.Registration) {
-	s.closures = s.closures || r.Extracts
-	s.blocked = s.blocked || r.Absence == concepts.AbsenceBlocks
-}
-
-// place returns the step of the next member, and whether it is mutated only then.
-func (s *steps) place(r concepts.Registration) (step int, late bool) {
-	uses := slices.Concat(r.Requires, r.Uses)
-	late = len(uses) > 0 || s.closures || s.freshClosures
-	if s.begun && (s.mustBegin(r) || slices.ContainsFunc(uses, func(cell concepts.Cell) bool { return s.fresh[cell] })) {
-		s.step++
-		clear(s.fresh)
-		s.closures, s.freshClosures = s.closures || s.freshClosures, false
-	}
-	s.begun, s.blocked = true, false
-	for _, cell := range r.Produces {
-		s.fresh[cell] = true
-	}
-	s.freshClosures = s.freshClosures || r.Extracts
-	return s.step, late
-}
-
-// mustBegin reports whether a member begins a step, whichever data it uses.
-func (s *steps) mustBegin(r concepts.Registration) bool {
-	return s.blocked || s.freshClosures || r.Guarded || len(r.Requires) > 0
 }
 
 // objects returns the objects of all members that are written, with their behaviors. What is only read is read for the
@@ -314,15 +282,6 @@ func (s *set) reset() {
 		m.asked = false
 		for _, cell := range m.registration.Produces {
 			cell.Clear()
-		}
-	}
-}
-
-// warn keeps what mutations have noticed.
-func (s *set) warn(warnings []string) {
-	for _, warning := range warnings {
-		if !slices.Contains(s.warnings, warning) {
-			s.warnings = append(s.warnings, warning)
 		}
 	}
 }

@@ -15,7 +15,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/generator"
@@ -118,11 +117,6 @@ type previewer struct {
 	// on has the mutations that were on in a combination, off the reasons why others were not.
 	on  map[string]bool
 	off map[string][]string
-}
-
-// AddToScheme adds the types of all objects that the generator of the operator knows.
-func (p *previewer) AddToScheme(scheme *runtime.Scheme) error {
-	return resources.NewGenerator(p.matrix.Generate).AddToScheme(scheme) //nolint:wrapcheck // it says what it does
 }
 
 // Generate returns the objects of those resources that have one.

@@ -23,7 +23,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -120,9 +119,7 @@ func (s *Suite) complete(cases []Case) error {
 	if s.Generator == nil || s.ReconcilerName == "" {
 		return fmt.Errorf("the suite needs Generator and ReconcilerName, got %T and %q", s.Generator, s.ReconcilerName)
 	}
-	if s.Folder == "" {
-		s.Folder = "testdata/golden"
-	}
+	s.Folder = cmp.Or(s.Folder, "testdata/golden")
 	seen := map[string]bool{}
 	for i, c := range cases {
 		if !fileName.MatchString(c.Name) {
@@ -137,17 +134,11 @@ func (s *Suite) complete(cases []Case) error {
 }
 
 func (c Case) withDefaults() Case {
-	if c.Namespace == "" {
-		c.Namespace = "default"
-	}
-	if c.ComponentName == "" {
-		c.ComponentName = "example"
-	}
+	c.Namespace = cmp.Or(c.Namespace, "default")
+	c.ComponentName = cmp.Or(c.ComponentName, "example")
+	c.Revision = cmp.Or(c.Revision, 1)
 	if c.Parameters == nil {
 		c.Parameters = types.UnstructurableMap{}
-	}
-	if c.Revision == 0 {
-		c.Revision = 1
 	}
 	return c
 }
@@ -199,10 +190,7 @@ func (s Suite) compare(caseName string, text string, update bool) []string {
 }
 
 func write(path string, text string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(path, []byte(text), 0o644)
+	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644))
 }
 
 // diffLines is empty if both are the same.
@@ -249,51 +237,47 @@ func hideRandom(first, second []*unstructured.Unstructured) {
 	for i := range min(len(first), len(second)) {
 		a, b := first[i], second[i]
 		if a.GroupVersionKind() == b.GroupVersionKind() && a.GetNamespace() == b.GetNamespace() && a.GetName() == b.GetName() {
-			hideIn(a.Object, b.Object)
+			hide(a.Object, b.Object)
 		}
 	}
 }
 
-// hideIn replaces values below both, which are maps or lists. Others are left alone.
-func hideIn(a, b any) {
-	switch a := a.(type) {
+// hide returns two values: as they are, or the text for random ones if both are single values, and differ. Below maps and
+// lists, it replaces values.
+func hide(a, b any) (any, any) {
+	switch value := a.(type) {
 	case map[string]any:
 		other, _ := b.(map[string]any)
-		for key, value := range a {
-			if found, exists := other[key]; exists && isRandom(value, found) {
-				a[key], other[key] = hidden, hidden
-			} else if exists {
-				hideIn(value, found)
+		for key := range value {
+			if _, exists := other[key]; exists {
+				value[key], other[key] = hide(value[key], other[key])
 			}
 		}
+		return a, b
 	case []any:
 		other, _ := b.([]any)
-		for i := range min(len(a), len(other)) {
-			if isRandom(a[i], other[i]) {
-				a[i], other[i] = hidden, hidden
-			} else {
-				hideIn(a[i], other[i])
-			}
+		for i := range min(len(value), len(other)) {
+			value[i], other[i] = hide(value[i], other[i])
 		}
+		return a, b
 	}
-}
-
-// isRandom reports whether two values are single ones, and differ.
-func isRandom(a, b any) bool {
-	return isSingle(a) && isSingle(b) && a != b
-}
-
-func isSingle(value any) bool {
-	switch value.(type) {
+	switch b.(type) {
 	case map[string]any, []any:
-		return false
+		return a, b
 	}
-	return true
+	if a != b {
+		return hidden, hidden
+	}
+	return a, b
 }
 
 // examine generates a case twice, and returns all problems.
 func (s Suite) examine(ctx context.Context, c Case, update bool) []string {
-	scheme, err := s.scheme()
+	var builders []types.SchemeBuilder
+	if builder, ok := s.Generator.(types.SchemeBuilder); ok {
+		builders = append(builders, builder)
+	}
+	scheme, err := clients.NewScheme(builders...)
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -344,20 +328,6 @@ func (s Suite) textOf(ctx context.Context, c Case, scheme *runtime.Scheme, first
 		return text, "generating twice does not yield the same (-first +second):\n" + diff
 	}
 	return text, ""
-}
-
-// scheme returns the types of Kubernetes and those that the generator contributes.
-func (s Suite) scheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		return nil, fmt.Errorf("adding the types of Kubernetes: %w", err)
-	}
-	if builder, ok := s.Generator.(types.SchemeBuilder); ok {
-		if err := builder.AddToScheme(scheme); err != nil {
-			return nil, fmt.Errorf("adding the types of the generator: %w", err)
-		}
-	}
-	return scheme, nil
 }
 
 // generate calls the generator as a reconciler does.
@@ -426,11 +396,14 @@ func normalise(objects []client.Object, scheme *runtime.Scheme) ([]*unstructured
 	var normalised []*unstructured.Unstructured
 	var problems []string
 	for i, object := range objects {
-		u, err := toUnstructured(object, scheme)
+		u, err := clients.ToUnstructured(object, scheme)
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("object %d: %s", i+1, err))
 			continue
 		}
+		u = u.DeepCopy()
+		unstructured.RemoveNestedField(u.Object, "status")
+		unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
 		normalised = append(normalised, u)
 	}
 	slices.SortStableFunc(normalised, func(a, b *unstructured.Unstructured) int {
@@ -439,17 +412,6 @@ func normalise(objects []client.Object, scheme *runtime.Scheme) ([]*unstructured
 			cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
 	})
 	return normalised, problems
-}
-
-func toUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured.Unstructured, error) {
-	u, err := clients.ToUnstructured(object, scheme)
-	if err != nil {
-		return nil, err
-	}
-	u = u.DeepCopy()
-	unstructured.RemoveNestedField(u.Object, "status")
-	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
-	return u, nil
 }
 
 // check returns the problems of the objects that are wrong in any case.

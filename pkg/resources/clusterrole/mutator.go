@@ -7,23 +7,18 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/component-operator/runtime/pkg/resources/editors"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 // AddRule records, as an edit of the rules, that a rule is added, unless there is an equal one.
 func (m *Mutator) AddRule(rule rbacv1.PolicyRule) {
 	rule = *rule.DeepCopy()
-	m.EditRules(func(e *editors.PolicyRulesEditor) error {
-		e.EnsureRule(rule)
-		return nil
-	})
+	m.EditRules(handlers.Infallible(func(e *editors.PolicyRulesEditor) { e.EnsureRule(rule) }))
 }
 
 // SetAggregationRule records which other ClusterRoles have the rules of this one. Nil records that it has rules of its
 // own. Within a feature, the last call wins.
 func (m *Mutator) SetAggregationRule(rule *rbacv1.AggregationRule) {
 	rule = rule.DeepCopy()
-	m.aggregation.Record(func(field **rbacv1.AggregationRule) error {
-		*field = rule
-		return nil
-	})
+	m.aggregation.Record(handlers.Infallible(func(field **rbacv1.AggregationRule) { *field = rule }))
 }

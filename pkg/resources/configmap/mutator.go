@@ -15,18 +15,12 @@ import (
 
 // SetEntry records that an entry of data has this value.
 func (m *Mutator) SetEntry(key, value string) {
-	m.EditData(func(e *editors.ConfigMapDataEditor) error {
-		e.Set(key, value)
-		return nil
-	})
+	m.EditData(handlers.Infallible(func(e *editors.ConfigMapDataEditor) { e.Set(key, value) }))
 }
 
 // RemoveEntry records that there is no such entry of data.
 func (m *Mutator) RemoveEntry(key string) {
-	m.EditData(func(e *editors.ConfigMapDataEditor) error {
-		e.Remove(key)
-		return nil
-	})
+	m.EditData(handlers.Infallible(func(e *editors.ConfigMapDataEditor) { e.Remove(key) }))
 }
 
 // MergeYAML records that a YAML document is laid over the one in an entry of data. See the editor's method of that name

@@ -4,8 +4,8 @@
 package crd
 
 import (
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
@@ -18,9 +18,9 @@ var rule = handlers.Rule{Works: string(apiextensionsv1.Established), Fails: []st
 // with those of another one (the condition NamesAccepted is False); Operational if objects can be created (Established
 // is True); and otherwise OperationPending.
 func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, crd *apiextensionsv1.CustomResourceDefinition) (concepts.OperationalStatusWithReason, error) {
-	found := make([]handlers.Condition, 0, len(crd.Status.Conditions))
+	found := make([]metav1.Condition, 0, len(crd.Status.Conditions))
 	for _, c := range crd.Status.Conditions {
-		found = append(found, handlers.Condition{Type: string(c.Type), Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message})
+		found = append(found, metav1.Condition{Type: string(c.Type), Status: metav1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message})
 	}
 	return rule.Operational(found), nil
 }

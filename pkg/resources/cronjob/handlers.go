@@ -11,6 +11,7 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/editors"
 	"github.com/component-operator/runtime/pkg/resources/generic"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 // DefaultConvergingStatusHandler returns Operational: a CronJob works as soon as it exists, whatever becomes of its
@@ -24,10 +25,7 @@ func DefaultDeleteOnSuspendHandler(_ *batchv1.CronJob) bool { return false }
 
 // DefaultSuspendMutationHandler sets spec.suspend. Jobs that are running already go on.
 func DefaultSuspendMutationHandler(mutator *Mutator) error {
-	mutator.EditCronJobSpec(func(e *editors.CronJobSpecEditor) error {
-		e.Raw().Suspend = new(true)
-		return nil
-	})
+	mutator.EditCronJobSpec(handlers.Infallible(func(e *editors.CronJobSpecEditor) { e.Raw().Suspend = new(true) }))
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/editors"
 	"github.com/component-operator/runtime/pkg/resources/feature"
 	"github.com/component-operator/runtime/pkg/resources/generic"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 type (
@@ -69,10 +70,7 @@ func (m *Mutator) EditDeploymentSpec(edit func(*editors.DeploymentSpecEditor) er
 
 // EnsureReplicas records the number of replicas, as an edit of the spec.
 func (m *Mutator) EnsureReplicas(replicas int32) {
-	m.EditDeploymentSpec(func(e *editors.DeploymentSpecEditor) error {
-		e.SetReplicas(replicas)
-		return nil
-	})
+	m.EditDeploymentSpec(handlers.Infallible(func(e *editors.DeploymentSpecEditor) { e.SetReplicas(replicas) }))
 }
 
 // DefaultConvergingStatusHandler returns how far a Deployment is. It is Healthy if its controller has observed the latest spec, all pods that should exist are ready and have the

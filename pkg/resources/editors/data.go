@@ -29,20 +29,10 @@ func NewConfigMapDataEditor(configMap *corev1.ConfigMap) *ConfigMapDataEditor {
 }
 
 // Raw returns the field data, which it creates if it is nil.
-func (e *ConfigMapDataEditor) Raw() map[string]string {
-	if e.configMap.Data == nil {
-		e.configMap.Data = map[string]string{}
-	}
-	return e.configMap.Data
-}
+func (e *ConfigMapDataEditor) Raw() map[string]string { return created(&e.configMap.Data) }
 
 // RawBinary returns the field binaryData, which it creates if it is nil.
-func (e *ConfigMapDataEditor) RawBinary() map[string][]byte {
-	if e.configMap.BinaryData == nil {
-		e.configMap.BinaryData = map[string][]byte{}
-	}
-	return e.configMap.BinaryData
-}
+func (e *ConfigMapDataEditor) RawBinary() map[string][]byte { return created(&e.configMap.BinaryData) }
 
 // Set sets an entry of data.
 func (e *ConfigMapDataEditor) Set(key, value string) {
@@ -101,20 +91,10 @@ func NewSecretDataEditor(secret *corev1.Secret) *SecretDataEditor {
 }
 
 // Raw returns the field data, which it creates if it is nil. The values are not encoded.
-func (e *SecretDataEditor) Raw() map[string][]byte {
-	if e.secret.Data == nil {
-		e.secret.Data = map[string][]byte{}
-	}
-	return e.secret.Data
-}
+func (e *SecretDataEditor) Raw() map[string][]byte { return created(&e.secret.Data) }
 
 // RawStringData returns the field stringData, which it creates if it is nil.
-func (e *SecretDataEditor) RawStringData() map[string]string {
-	if e.secret.StringData == nil {
-		e.secret.StringData = map[string]string{}
-	}
-	return e.secret.StringData
-}
+func (e *SecretDataEditor) RawStringData() map[string]string { return created(&e.secret.StringData) }
 
 // Set sets an entry of data; nil sets an empty one. The value is not encoded.
 func (e *SecretDataEditor) Set(key string, value []byte) {

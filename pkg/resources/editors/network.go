@@ -13,113 +13,113 @@ import (
 )
 
 // ServiceSpecEditor edits the spec of a Service.
-type ServiceSpecEditor struct{ specEditor[corev1.ServiceSpec] }
+type ServiceSpecEditor struct{ editor[corev1.ServiceSpec] }
 
 // NewServiceSpecEditor returns an editor of the given spec.
 func NewServiceSpecEditor(spec *corev1.ServiceSpec) *ServiceSpecEditor {
-	return &ServiceSpecEditor{specEditorOf(spec)}
+	return &ServiceSpecEditor{editorOf(spec)}
 }
 
 // SetType sets the type. Fields that only another type has stay.
-func (e *ServiceSpecEditor) SetType(serviceType corev1.ServiceType) { e.spec.Type = serviceType }
+func (e *ServiceSpecEditor) SetType(serviceType corev1.ServiceType) { e.raw.Type = serviceType }
 
 // EnsurePort sets a port. A port with a name is identified by the name, one without by port and protocol among those
 // without a name. An empty protocol is the same as TCP.
 func (e *ServiceSpecEditor) EnsurePort(port corev1.ServicePort) {
-	ensure(&e.spec.Ports, *port.DeepCopy(), by(func(p corev1.ServicePort) portKey { return keyOfPort(p.Name, p.Port, p.Protocol) }))
+	ensure(&e.raw.Ports, *port.DeepCopy(), by(func(p corev1.ServicePort) portKey { return keyOfPort(p.Name, p.Port, p.Protocol) }))
 }
 
 // RemovePort removes the port with a name; if the name is empty, the ports without a name.
 func (e *ServiceSpecEditor) RemovePort(name string) {
-	remove(&e.spec.Ports, func(p corev1.ServicePort) bool { return p.Name == name })
+	remove(&e.raw.Ports, func(p corev1.ServicePort) bool { return p.Name == name })
 }
 
 // SetSelector replaces all labels that select pods; nil clears them.
 func (e *ServiceSpecEditor) SetSelector(selector map[string]string) {
-	e.spec.Selector = maps.Clone(selector)
+	e.raw.Selector = maps.Clone(selector)
 }
 
 // EnsureSelector sets one of the labels that select pods.
-func (e *ServiceSpecEditor) EnsureSelector(key, value string) { put(&e.spec.Selector, key, value) }
+func (e *ServiceSpecEditor) EnsureSelector(key, value string) { put(&e.raw.Selector, key, value) }
 
 // RemoveSelector removes one of the labels that select pods.
-func (e *ServiceSpecEditor) RemoveSelector(key string) { delete(e.spec.Selector, key) }
+func (e *ServiceSpecEditor) RemoveSelector(key string) { delete(e.raw.Selector, key) }
 
 // SetSessionAffinity sets whether requests of one client go to the same pod.
 func (e *ServiceSpecEditor) SetSessionAffinity(affinity corev1.ServiceAffinity) {
-	e.spec.SessionAffinity = affinity
+	e.raw.SessionAffinity = affinity
 }
 
 // SetSessionAffinityConfig replaces the parameters of the session affinity; nil clears them. They require the affinity
 // ClientIP.
 func (e *ServiceSpecEditor) SetSessionAffinityConfig(config *corev1.SessionAffinityConfig) {
-	e.spec.SessionAffinityConfig = config.DeepCopy()
+	e.raw.SessionAffinityConfig = config.DeepCopy()
 }
 
 // SetPublishNotReadyAddresses sets whether the Service includes pods that are not ready.
 func (e *ServiceSpecEditor) SetPublishNotReadyAddresses(publish bool) {
-	e.spec.PublishNotReadyAddresses = publish
+	e.raw.PublishNotReadyAddresses = publish
 }
 
 // SetExternalTrafficPolicy sets which pods get traffic from outside the cluster. The API server refuses it for Services
 // that get no such traffic.
 func (e *ServiceSpecEditor) SetExternalTrafficPolicy(policy corev1.ServiceExternalTrafficPolicy) {
-	e.spec.ExternalTrafficPolicy = policy
+	e.raw.ExternalTrafficPolicy = policy
 }
 
 // SetInternalTrafficPolicy sets which pods get traffic from inside the cluster.
 func (e *ServiceSpecEditor) SetInternalTrafficPolicy(policy corev1.ServiceInternalTrafficPolicy) {
-	e.spec.InternalTrafficPolicy = &policy
+	e.raw.InternalTrafficPolicy = &policy
 }
 
 // SetLoadBalancerSourceRanges replaces the CIDRs from which the load balancer accepts traffic; nil clears them.
 func (e *ServiceSpecEditor) SetLoadBalancerSourceRanges(ranges []string) {
-	e.spec.LoadBalancerSourceRanges = slices.Clone(ranges)
+	e.raw.LoadBalancerSourceRanges = slices.Clone(ranges)
 }
 
 // SetExternalName sets the DNS name to which a Service of type ExternalName refers.
-func (e *ServiceSpecEditor) SetExternalName(name string) { e.spec.ExternalName = name }
+func (e *ServiceSpecEditor) SetExternalName(name string) { e.raw.ExternalName = name }
 
 // IngressSpecEditor edits the spec of an Ingress.
 type IngressSpecEditor struct {
-	specEditor[networkingv1.IngressSpec]
+	editor[networkingv1.IngressSpec]
 }
 
 // NewIngressSpecEditor returns an editor of the given spec.
 func NewIngressSpecEditor(spec *networkingv1.IngressSpec) *IngressSpecEditor {
-	return &IngressSpecEditor{specEditorOf(spec)}
+	return &IngressSpecEditor{editorOf(spec)}
 }
 
 // SetIngressClassName sets the IngressClass.
-func (e *IngressSpecEditor) SetIngressClassName(name string) { e.spec.IngressClassName = &name }
+func (e *IngressSpecEditor) SetIngressClassName(name string) { e.raw.IngressClassName = &name }
 
 // SetDefaultBackend replaces the backend for requests that no rule matches; nil clears it.
 func (e *IngressSpecEditor) SetDefaultBackend(backend *networkingv1.IngressBackend) {
-	e.spec.DefaultBackend = backend.DeepCopy()
+	e.raw.DefaultBackend = backend.DeepCopy()
 }
 
 // EnsureRule sets a rule with all its paths, identified by its host. The empty host is one of them: it stands for all
 // hosts.
 func (e *IngressSpecEditor) EnsureRule(rule networkingv1.IngressRule) {
-	ensure(&e.spec.Rules, *rule.DeepCopy(), by(func(r networkingv1.IngressRule) string { return r.Host }))
+	ensure(&e.raw.Rules, *rule.DeepCopy(), by(func(r networkingv1.IngressRule) string { return r.Host }))
 }
 
 // RemoveRule removes all rules of a host.
 func (e *IngressSpecEditor) RemoveRule(host string) {
-	remove(&e.spec.Rules, func(r networkingv1.IngressRule) bool { return r.Host == host })
+	remove(&e.raw.Rules, func(r networkingv1.IngressRule) bool { return r.Host == host })
 }
 
 // EnsureTLS sets a TLS entry, identified by its first host. An entry without hosts is ignored.
 func (e *IngressSpecEditor) EnsureTLS(tls networkingv1.IngressTLS) {
 	if len(tls.Hosts) > 0 {
-		ensure(&e.spec.TLS, *tls.DeepCopy(), func(a, b networkingv1.IngressTLS) bool { return isFirstHost(a, b.Hosts[0]) })
+		ensure(&e.raw.TLS, *tls.DeepCopy(), func(a, b networkingv1.IngressTLS) bool { return isFirstHost(a, b.Hosts[0]) })
 	}
 }
 
 // RemoveTLS removes the TLS entries whose first host is one of the given hosts.
 func (e *IngressSpecEditor) RemoveTLS(hosts ...string) {
 	for _, host := range hosts {
-		remove(&e.spec.TLS, func(tls networkingv1.IngressTLS) bool { return isFirstHost(tls, host) })
+		remove(&e.raw.TLS, func(tls networkingv1.IngressTLS) bool { return isFirstHost(tls, host) })
 	}
 }
 
@@ -130,40 +130,40 @@ func isFirstHost(tls networkingv1.IngressTLS, host string) bool {
 // NetworkPolicySpecEditor edits the spec of a NetworkPolicy. Rules have no name, so they can only be added, or removed
 // all together.
 type NetworkPolicySpecEditor struct {
-	specEditor[networkingv1.NetworkPolicySpec]
+	editor[networkingv1.NetworkPolicySpec]
 }
 
 // NewNetworkPolicySpecEditor returns an editor of the given spec.
 func NewNetworkPolicySpecEditor(spec *networkingv1.NetworkPolicySpec) *NetworkPolicySpecEditor {
-	return &NetworkPolicySpecEditor{specEditorOf(spec)}
+	return &NetworkPolicySpecEditor{editorOf(spec)}
 }
 
 // SetPodSelector replaces the selector of the pods to which the policy applies. An empty one selects all pods of the
 // namespace.
 func (e *NetworkPolicySpecEditor) SetPodSelector(selector metav1.LabelSelector) {
-	e.spec.PodSelector = *selector.DeepCopy()
+	e.raw.PodSelector = *selector.DeepCopy()
 }
 
 // AppendIngressRule adds a rule for incoming traffic, also if there is an equal one.
 func (e *NetworkPolicySpecEditor) AppendIngressRule(rule networkingv1.NetworkPolicyIngressRule) {
-	e.spec.Ingress = append(slices.Clone(e.spec.Ingress), *rule.DeepCopy())
+	e.raw.Ingress = append(slices.Clone(e.raw.Ingress), *rule.DeepCopy())
 }
 
 // RemoveIngressRules removes all rules for incoming traffic. If the policy has the type Ingress, it allows no such
 // traffic then.
-func (e *NetworkPolicySpecEditor) RemoveIngressRules() { e.spec.Ingress = nil }
+func (e *NetworkPolicySpecEditor) RemoveIngressRules() { e.raw.Ingress = nil }
 
 // AppendEgressRule adds a rule for outgoing traffic, also if there is an equal one.
 func (e *NetworkPolicySpecEditor) AppendEgressRule(rule networkingv1.NetworkPolicyEgressRule) {
-	e.spec.Egress = append(slices.Clone(e.spec.Egress), *rule.DeepCopy())
+	e.raw.Egress = append(slices.Clone(e.raw.Egress), *rule.DeepCopy())
 }
 
 // RemoveEgressRules removes all rules for outgoing traffic. If the policy has the type Egress, it allows no such
 // traffic then.
-func (e *NetworkPolicySpecEditor) RemoveEgressRules() { e.spec.Egress = nil }
+func (e *NetworkPolicySpecEditor) RemoveEgressRules() { e.raw.Egress = nil }
 
 // SetPolicyTypes replaces the kinds of traffic to which the policy applies. If nil, the API server derives them from
 // the rules.
 func (e *NetworkPolicySpecEditor) SetPolicyTypes(types []networkingv1.PolicyType) {
-	e.spec.PolicyTypes = slices.Clone(types)
+	e.raw.PolicyTypes = slices.Clone(types)
 }

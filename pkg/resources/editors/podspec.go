@@ -11,92 +11,87 @@ import (
 )
 
 // PodSpecEditor edits the spec of a pod, or of a pod template.
-type PodSpecEditor struct{ specEditor[corev1.PodSpec] }
+type PodSpecEditor struct{ editor[corev1.PodSpec] }
 
 // NewPodSpecEditor returns an editor of the given spec.
 func NewPodSpecEditor(spec *corev1.PodSpec) *PodSpecEditor {
-	return &PodSpecEditor{specEditorOf(spec)}
+	return &PodSpecEditor{editorOf(spec)}
 }
 
 // SetServiceAccountName sets the ServiceAccount of the pod. An empty name stands for the ServiceAccount default.
-func (e *PodSpecEditor) SetServiceAccountName(name string) { e.spec.ServiceAccountName = name }
+func (e *PodSpecEditor) SetServiceAccountName(name string) { e.raw.ServiceAccountName = name }
 
 // EnsureVolume sets a volume, identified by its name.
 func (e *PodSpecEditor) EnsureVolume(volume corev1.Volume) {
-	ensure(&e.spec.Volumes, *volume.DeepCopy(), by(func(v corev1.Volume) string { return v.Name }))
+	ensure(&e.raw.Volumes, *volume.DeepCopy(), by(func(v corev1.Volume) string { return v.Name }))
 }
 
 // RemoveVolume removes a volume. Mounts of containers stay.
 func (e *PodSpecEditor) RemoveVolume(name string) {
-	remove(&e.spec.Volumes, func(v corev1.Volume) bool { return v.Name == name })
+	remove(&e.raw.Volumes, func(v corev1.Volume) bool { return v.Name == name })
 }
 
 // EnsureToleration adds a toleration, identified by its whole content.
 func (e *PodSpecEditor) EnsureToleration(toleration corev1.Toleration) {
-	ensure(&e.spec.Tolerations, *toleration.DeepCopy(), deepEqual)
+	ensure(&e.raw.Tolerations, *toleration.DeepCopy(), deepEqual)
 }
 
 // RemoveTolerations removes all tolerations for which match returns true; none if match is nil.
 func (e *PodSpecEditor) RemoveTolerations(match func(corev1.Toleration) bool) {
 	if match != nil {
-		remove(&e.spec.Tolerations, match)
+		remove(&e.raw.Tolerations, match)
 	}
 }
 
 // EnsureNodeSelector sets a label that nodes must have.
-func (e *PodSpecEditor) EnsureNodeSelector(key, value string) { put(&e.spec.NodeSelector, key, value) }
+func (e *PodSpecEditor) EnsureNodeSelector(key, value string) { put(&e.raw.NodeSelector, key, value) }
 
 // RemoveNodeSelector removes a label that nodes must have.
-func (e *PodSpecEditor) RemoveNodeSelector(key string) { delete(e.spec.NodeSelector, key) }
+func (e *PodSpecEditor) RemoveNodeSelector(key string) { delete(e.raw.NodeSelector, key) }
 
 // EnsureImagePullSecret adds a Secret for pulling images, identified by its name.
 func (e *PodSpecEditor) EnsureImagePullSecret(name string) {
-	ensure(&e.spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name}, equal)
+	ensure(&e.raw.ImagePullSecrets, corev1.LocalObjectReference{Name: name}, equal)
 }
 
 // RemoveImagePullSecret removes a Secret for pulling images.
 func (e *PodSpecEditor) RemoveImagePullSecret(name string) {
-	remove(&e.spec.ImagePullSecrets, is(corev1.LocalObjectReference{Name: name}))
+	remove(&e.raw.ImagePullSecrets, is(corev1.LocalObjectReference{Name: name}))
 }
 
 // SetPriorityClassName sets the PriorityClass of the pod.
-func (e *PodSpecEditor) SetPriorityClassName(name string) { e.spec.PriorityClassName = name }
+func (e *PodSpecEditor) SetPriorityClassName(name string) { e.raw.PriorityClassName = name }
 
 // SetHostNetwork sets whether the pod uses the network of the host.
-func (e *PodSpecEditor) SetHostNetwork(enabled bool) { e.spec.HostNetwork = enabled }
+func (e *PodSpecEditor) SetHostNetwork(enabled bool) { e.raw.HostNetwork = enabled }
 
 // SetHostPID sets whether the pod sees the processes of the host.
-func (e *PodSpecEditor) SetHostPID(enabled bool) { e.spec.HostPID = enabled }
+func (e *PodSpecEditor) SetHostPID(enabled bool) { e.raw.HostPID = enabled }
 
 // SetHostIPC sets whether the pod uses the IPC namespace of the host.
-func (e *PodSpecEditor) SetHostIPC(enabled bool) { e.spec.HostIPC = enabled }
+func (e *PodSpecEditor) SetHostIPC(enabled bool) { e.raw.HostIPC = enabled }
 
 // SetSecurityContext replaces the security context of the pod; nil clears it.
 func (e *PodSpecEditor) SetSecurityContext(context *corev1.PodSecurityContext) {
-	e.spec.SecurityContext = context.DeepCopy()
+	e.raw.SecurityContext = context.DeepCopy()
 }
 
 // ContainerEditor edits a container or an init container.
-type ContainerEditor struct {
-	container *corev1.Container
-}
+type ContainerEditor struct{ editor[corev1.Container] }
 
 // NewContainerEditor returns an editor of the given container.
 func NewContainerEditor(container *corev1.Container) *ContainerEditor {
-	return &ContainerEditor{container: orNew(container)}
+	return &ContainerEditor{editorOf(container)}
 }
 
-// Raw returns the edited container.
-func (e *ContainerEditor) Raw() *corev1.Container { return e.container }
-
 // SetImage sets the image, with its tag or digest.
-func (e *ContainerEditor) SetImage(image string) { e.container.Image = image }
+func (e *ContainerEditor) SetImage(image string) { e.raw.Image = image }
 
 // EnsureArg appends an argument, unless there is one that is exactly the same. Unlike other Ensure methods it removes
 // no duplicates, because an argument may be given twice on purpose.
 func (e *ContainerEditor) EnsureArg(arg string) {
-	if !slices.Contains(e.container.Args, arg) {
-		e.container.Args = append(slices.Clone(e.container.Args), arg)
+	if !slices.Contains(e.raw.Args, arg) {
+		e.raw.Args = append(slices.Clone(e.raw.Args), arg)
 	}
 }
 
@@ -108,7 +103,7 @@ func (e *ContainerEditor) EnsureArgs(args []string) {
 }
 
 // RemoveArg removes all arguments that are exactly the given one.
-func (e *ContainerEditor) RemoveArg(arg string) { remove(&e.container.Args, is(arg)) }
+func (e *ContainerEditor) RemoveArg(arg string) { remove(&e.raw.Args, is(arg)) }
 
 // RemoveArgs calls [ContainerEditor.RemoveArg] for each argument.
 func (e *ContainerEditor) RemoveArgs(args []string) {
@@ -119,7 +114,7 @@ func (e *ContainerEditor) RemoveArgs(args []string) {
 
 // EnsureEnvVar sets an environment variable, identified by its name.
 func (e *ContainerEditor) EnsureEnvVar(variable corev1.EnvVar) {
-	ensure(&e.container.Env, *variable.DeepCopy(), by(func(v corev1.EnvVar) string { return v.Name }))
+	ensure(&e.raw.Env, *variable.DeepCopy(), by(func(v corev1.EnvVar) string { return v.Name }))
 }
 
 // EnsureEnvVars calls [ContainerEditor.EnsureEnvVar] for each variable.
@@ -131,7 +126,7 @@ func (e *ContainerEditor) EnsureEnvVars(variables []corev1.EnvVar) {
 
 // RemoveEnvVar removes an environment variable.
 func (e *ContainerEditor) RemoveEnvVar(name string) {
-	remove(&e.container.Env, func(v corev1.EnvVar) bool { return v.Name == name })
+	remove(&e.raw.Env, func(v corev1.EnvVar) bool { return v.Name == name })
 }
 
 // RemoveEnvVars calls [ContainerEditor.RemoveEnvVar] for each name.
@@ -143,53 +138,53 @@ func (e *ContainerEditor) RemoveEnvVars(names []string) {
 
 // SetResourceLimit sets the limit of one resource, such as cpu.
 func (e *ContainerEditor) SetResourceLimit(name corev1.ResourceName, quantity resource.Quantity) {
-	put(&e.container.Resources.Limits, name, quantity.DeepCopy())
+	put(&e.raw.Resources.Limits, name, quantity.DeepCopy())
 }
 
 // SetResourceRequest sets the request of one resource, such as cpu.
 func (e *ContainerEditor) SetResourceRequest(name corev1.ResourceName, quantity resource.Quantity) {
-	put(&e.container.Resources.Requests, name, quantity.DeepCopy())
+	put(&e.raw.Resources.Requests, name, quantity.DeepCopy())
 }
 
 // SetResources replaces all requests, limits and claims.
 func (e *ContainerEditor) SetResources(resources corev1.ResourceRequirements) {
-	e.container.Resources = *resources.DeepCopy()
+	e.raw.Resources = *resources.DeepCopy()
 }
 
 // EnsurePort sets a port. A port with a name is identified by the name, one without by containerPort and protocol among
 // those without a name. An empty protocol is the same as TCP.
 func (e *ContainerEditor) EnsurePort(port corev1.ContainerPort) {
-	ensure(&e.container.Ports, port, by(func(p corev1.ContainerPort) portKey { return keyOfPort(p.Name, p.ContainerPort, p.Protocol) }))
+	ensure(&e.raw.Ports, port, by(func(p corev1.ContainerPort) portKey { return keyOfPort(p.Name, p.ContainerPort, p.Protocol) }))
 }
 
 // RemovePort removes the port with a name; if the name is empty, all ports without a name.
 func (e *ContainerEditor) RemovePort(name string) {
-	remove(&e.container.Ports, func(p corev1.ContainerPort) bool { return p.Name == name })
+	remove(&e.raw.Ports, func(p corev1.ContainerPort) bool { return p.Name == name })
 }
 
 // EnsureVolumeMount mounts a volume. A mount is identified by its mountPath.
 func (e *ContainerEditor) EnsureVolumeMount(mount corev1.VolumeMount) {
-	ensure(&e.container.VolumeMounts, *mount.DeepCopy(), by(func(m corev1.VolumeMount) string { return m.MountPath }))
+	ensure(&e.raw.VolumeMounts, *mount.DeepCopy(), by(func(m corev1.VolumeMount) string { return m.MountPath }))
 }
 
 // RemoveVolumeMount removes what is mounted at a path.
 func (e *ContainerEditor) RemoveVolumeMount(mountPath string) {
-	remove(&e.container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == mountPath })
+	remove(&e.raw.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == mountPath })
 }
 
 // SetLivenessProbe replaces the liveness probe; nil clears it.
 func (e *ContainerEditor) SetLivenessProbe(probe *corev1.Probe) {
-	e.container.LivenessProbe = probe.DeepCopy()
+	e.raw.LivenessProbe = probe.DeepCopy()
 }
 
 // SetReadinessProbe replaces the readiness probe; nil clears it.
 func (e *ContainerEditor) SetReadinessProbe(probe *corev1.Probe) {
-	e.container.ReadinessProbe = probe.DeepCopy()
+	e.raw.ReadinessProbe = probe.DeepCopy()
 }
 
 // SetStartupProbe replaces the startup probe; nil clears it.
 func (e *ContainerEditor) SetStartupProbe(probe *corev1.Probe) {
-	e.container.StartupProbe = probe.DeepCopy()
+	e.raw.StartupProbe = probe.DeepCopy()
 }
 
 // portKey identifies a port of a container or a Service.

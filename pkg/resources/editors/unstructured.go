@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/component-operator/runtime/internal/manifest"
 )
 
@@ -36,15 +38,29 @@ func (e *UnstructuredContentEditor) Raw() map[string]any { return e.content }
 
 // SetNestedField sets a field to a value of any type that has a JSON form; nil sets it to null.
 func (e *UnstructuredContentEditor) SetNestedField(value any, path ...string) error {
-	plain, err := toPlain(value, path)
-	if err != nil {
-		return err
+	if len(path) == 0 {
+		return errNoPath
 	}
-	parent, err := e.parent(path)
+	field, last := strings.Join(path, "."), len(path)-1
+	plain, err := manifest.Normalize(map[string]any{field: value})
 	if err != nil {
-		return err
+		return fmt.Errorf("setting field %s: %w; must be a value that has a JSON form", field, err)
 	}
-	parent[path[len(path)-1]] = plain
+	// An existing value that is not a map lies above all that is missing, so an error leaves the content as it was.
+	parent := e.content
+	for i, name := range path[:last] {
+		next, isMap := parent[name].(map[string]any)
+		if parent[name] != nil && !isMap {
+			// The value itself might be secret.
+			return fmt.Errorf("setting field %s: the value of %s has type %T; must be a map", field, strings.Join(path[:i+1], "."), parent[name])
+		}
+		if next == nil {
+			next = map[string]any{}
+			parent[name] = next
+		}
+		parent = next
+	}
+	parent[path[last]] = plain[field]
 	return nil
 }
 
@@ -89,15 +105,9 @@ func (e *UnstructuredContentEditor) SetNestedMap(value map[string]any, path ...s
 
 // RemoveNestedField removes a field.
 func (e *UnstructuredContentEditor) RemoveNestedField(path ...string) {
-	if len(path) == 0 {
-		return
+	if len(path) > 0 {
+		unstructured.RemoveNestedField(e.content, path...)
 	}
-	current := e.content
-	for _, name := range path[:len(path)-1] {
-		// A value that is not a map has no fields: what is to be removed is absent.
-		current, _ = current[name].(map[string]any)
-	}
-	delete(current, path[len(path)-1])
 }
 
 // EnsureNestedStringMapEntry sets an entry of a map of strings. The path is that of the map.
@@ -117,37 +127,3 @@ func (e *UnstructuredContentEditor) RemoveNestedStringMapEntry(key string, path 
 }
 
 var errNoPath = errors.New("the path of a field is empty; must be one or more names of fields")
-
-// parent returns the map that has the last field of a path, and creates what is missing. If it returns an error, it has
-// created nothing: an existing value that is not a map lies above all that is missing.
-func (e *UnstructuredContentEditor) parent(path []string) (map[string]any, error) {
-	current := e.content
-	for i, name := range path[:len(path)-1] {
-		next, isMap := current[name].(map[string]any)
-		if current[name] != nil && !isMap {
-			// The value itself might be secret.
-			return nil, fmt.Errorf("setting field %s: the value of %s has type %T; must be a map", join(path), join(path[:i+1]), current[name])
-		}
-		if next == nil {
-			next = map[string]any{}
-			current[name] = next
-		}
-		current = next
-	}
-	return current, nil
-}
-
-// toPlain returns a copy of a value that consists of what unstructured objects consist of.
-func toPlain(value any, path []string) (any, error) {
-	if len(path) == 0 {
-		return nil, errNoPath
-	}
-	name := join(path)
-	plain, err := manifest.Normalize(map[string]any{name: value})
-	if err != nil {
-		return nil, fmt.Errorf("setting field %s: %w; must be a value that has a JSON form", name, err)
-	}
-	return plain[name], nil
-}
-
-func join(path []string) string { return strings.Join(path, ".") }

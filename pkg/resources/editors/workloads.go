@@ -17,208 +17,198 @@ import (
 )
 
 // DeploymentSpecEditor edits the spec of a Deployment.
-type DeploymentSpecEditor struct {
-	specEditor[appsv1.DeploymentSpec]
-}
+type DeploymentSpecEditor struct{ editor[appsv1.DeploymentSpec] }
 
 // NewDeploymentSpecEditor returns an editor of the given spec.
 func NewDeploymentSpecEditor(spec *appsv1.DeploymentSpec) *DeploymentSpecEditor {
-	return &DeploymentSpecEditor{specEditorOf(spec)}
+	return &DeploymentSpecEditor{editorOf(spec)}
 }
 
 // SetReplicas sets the number of pods.
-func (e *DeploymentSpecEditor) SetReplicas(replicas int32) { e.spec.Replicas = &replicas }
+func (e *DeploymentSpecEditor) SetReplicas(replicas int32) { e.raw.Replicas = &replicas }
 
 // SetPaused sets whether changes of the pod template wait until the Deployment is resumed.
-func (e *DeploymentSpecEditor) SetPaused(paused bool) { e.spec.Paused = paused }
+func (e *DeploymentSpecEditor) SetPaused(paused bool) { e.raw.Paused = paused }
 
 // SetMinReadySeconds sets how long a pod must be ready until it counts as available.
-func (e *DeploymentSpecEditor) SetMinReadySeconds(seconds int32) { e.spec.MinReadySeconds = seconds }
+func (e *DeploymentSpecEditor) SetMinReadySeconds(seconds int32) { e.raw.MinReadySeconds = seconds }
 
 // SetRevisionHistoryLimit sets how many old ReplicaSets are kept.
 func (e *DeploymentSpecEditor) SetRevisionHistoryLimit(limit int32) {
-	e.spec.RevisionHistoryLimit = &limit
+	e.raw.RevisionHistoryLimit = &limit
 }
 
 // SetProgressDeadlineSeconds sets after which time without progress a rollout counts as failed.
 func (e *DeploymentSpecEditor) SetProgressDeadlineSeconds(seconds int32) {
-	e.spec.ProgressDeadlineSeconds = &seconds
+	e.raw.ProgressDeadlineSeconds = &seconds
 }
 
 // ReplicaSetSpecEditor edits the spec of a ReplicaSet. It has no method for the selector, which is immutable.
-type ReplicaSetSpecEditor struct {
-	specEditor[appsv1.ReplicaSetSpec]
-}
+type ReplicaSetSpecEditor struct{ editor[appsv1.ReplicaSetSpec] }
 
 // NewReplicaSetSpecEditor returns an editor of the given spec.
 func NewReplicaSetSpecEditor(spec *appsv1.ReplicaSetSpec) *ReplicaSetSpecEditor {
-	return &ReplicaSetSpecEditor{specEditorOf(spec)}
+	return &ReplicaSetSpecEditor{editorOf(spec)}
 }
 
 // SetReplicas sets the number of pods.
-func (e *ReplicaSetSpecEditor) SetReplicas(replicas int32) { e.spec.Replicas = &replicas }
+func (e *ReplicaSetSpecEditor) SetReplicas(replicas int32) { e.raw.Replicas = &replicas }
 
 // SetMinReadySeconds sets how long a pod must be ready until it counts as available.
-func (e *ReplicaSetSpecEditor) SetMinReadySeconds(seconds int32) { e.spec.MinReadySeconds = seconds }
+func (e *ReplicaSetSpecEditor) SetMinReadySeconds(seconds int32) { e.raw.MinReadySeconds = seconds }
 
 // StatefulSetSpecEditor edits the spec of a StatefulSet.
-type StatefulSetSpecEditor struct {
-	specEditor[appsv1.StatefulSetSpec]
-}
+type StatefulSetSpecEditor struct{ editor[appsv1.StatefulSetSpec] }
 
 // NewStatefulSetSpecEditor returns an editor of the given spec.
 func NewStatefulSetSpecEditor(spec *appsv1.StatefulSetSpec) *StatefulSetSpecEditor {
-	return &StatefulSetSpecEditor{specEditorOf(spec)}
+	return &StatefulSetSpecEditor{editorOf(spec)}
 }
 
 // SetReplicas sets the number of pods.
-func (e *StatefulSetSpecEditor) SetReplicas(replicas int32) { e.spec.Replicas = &replicas }
+func (e *StatefulSetSpecEditor) SetReplicas(replicas int32) { e.raw.Replicas = &replicas }
 
 // SetServiceName sets the headless Service that gives the pods their names. It is immutable.
-func (e *StatefulSetSpecEditor) SetServiceName(name string) { e.spec.ServiceName = name }
+func (e *StatefulSetSpecEditor) SetServiceName(name string) { e.raw.ServiceName = name }
 
 // SetPodManagementPolicy sets whether pods are created one after the other, or in parallel. It is immutable.
 func (e *StatefulSetSpecEditor) SetPodManagementPolicy(policy appsv1.PodManagementPolicyType) {
-	e.spec.PodManagementPolicy = policy
+	e.raw.PodManagementPolicy = policy
 }
 
 // SetUpdateStrategy replaces the update strategy, including the parameters of a rolling update.
 func (e *StatefulSetSpecEditor) SetUpdateStrategy(strategy appsv1.StatefulSetUpdateStrategy) {
-	e.spec.UpdateStrategy = *strategy.DeepCopy()
+	e.raw.UpdateStrategy = *strategy.DeepCopy()
 }
 
 // SetRevisionHistoryLimit sets how many old ControllerRevisions are kept.
 func (e *StatefulSetSpecEditor) SetRevisionHistoryLimit(limit int32) {
-	e.spec.RevisionHistoryLimit = &limit
+	e.raw.RevisionHistoryLimit = &limit
 }
 
 // SetMinReadySeconds sets how long a pod must be ready until it counts as available.
-func (e *StatefulSetSpecEditor) SetMinReadySeconds(seconds int32) { e.spec.MinReadySeconds = seconds }
+func (e *StatefulSetSpecEditor) SetMinReadySeconds(seconds int32) { e.raw.MinReadySeconds = seconds }
 
 // SetPersistentVolumeClaimRetentionPolicy replaces the rule that says when the claims of pods are deleted; nil clears
 // it.
 func (e *StatefulSetSpecEditor) SetPersistentVolumeClaimRetentionPolicy(policy *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy) {
-	e.spec.PersistentVolumeClaimRetentionPolicy = policy.DeepCopy()
+	e.raw.PersistentVolumeClaimRetentionPolicy = policy.DeepCopy()
 }
 
 // DaemonSetSpecEditor edits the spec of a DaemonSet.
-type DaemonSetSpecEditor struct {
-	specEditor[appsv1.DaemonSetSpec]
-}
+type DaemonSetSpecEditor struct{ editor[appsv1.DaemonSetSpec] }
 
 // NewDaemonSetSpecEditor returns an editor of the given spec.
 func NewDaemonSetSpecEditor(spec *appsv1.DaemonSetSpec) *DaemonSetSpecEditor {
-	return &DaemonSetSpecEditor{specEditorOf(spec)}
+	return &DaemonSetSpecEditor{editorOf(spec)}
 }
 
 // SetUpdateStrategy replaces the update strategy, including the parameters of a rolling update.
 func (e *DaemonSetSpecEditor) SetUpdateStrategy(strategy appsv1.DaemonSetUpdateStrategy) {
-	e.spec.UpdateStrategy = *strategy.DeepCopy()
+	e.raw.UpdateStrategy = *strategy.DeepCopy()
 }
 
 // SetMinReadySeconds sets how long a pod must be ready until it counts as available.
-func (e *DaemonSetSpecEditor) SetMinReadySeconds(seconds int32) { e.spec.MinReadySeconds = seconds }
+func (e *DaemonSetSpecEditor) SetMinReadySeconds(seconds int32) { e.raw.MinReadySeconds = seconds }
 
 // SetRevisionHistoryLimit sets how many old ControllerRevisions are kept.
 func (e *DaemonSetSpecEditor) SetRevisionHistoryLimit(limit int32) {
-	e.spec.RevisionHistoryLimit = &limit
+	e.raw.RevisionHistoryLimit = &limit
 }
 
 // JobSpecEditor edits the spec of a Job, or the Job template of a CronJob.
-type JobSpecEditor struct{ specEditor[batchv1.JobSpec] }
+type JobSpecEditor struct{ editor[batchv1.JobSpec] }
 
 // NewJobSpecEditor returns an editor of the given spec.
 func NewJobSpecEditor(spec *batchv1.JobSpec) *JobSpecEditor {
-	return &JobSpecEditor{specEditorOf(spec)}
+	return &JobSpecEditor{editorOf(spec)}
 }
 
 // SetCompletions sets how many pods must succeed.
-func (e *JobSpecEditor) SetCompletions(completions int32) { e.spec.Completions = &completions }
+func (e *JobSpecEditor) SetCompletions(completions int32) { e.raw.Completions = &completions }
 
 // SetParallelism sets how many pods may run at the same time.
-func (e *JobSpecEditor) SetParallelism(parallelism int32) { e.spec.Parallelism = &parallelism }
+func (e *JobSpecEditor) SetParallelism(parallelism int32) { e.raw.Parallelism = &parallelism }
 
 // SetBackoffLimit sets after how many retries the Job fails.
-func (e *JobSpecEditor) SetBackoffLimit(limit int32) { e.spec.BackoffLimit = &limit }
+func (e *JobSpecEditor) SetBackoffLimit(limit int32) { e.raw.BackoffLimit = &limit }
 
 // SetActiveDeadlineSeconds sets after which time the Job fails.
 func (e *JobSpecEditor) SetActiveDeadlineSeconds(seconds int64) {
-	e.spec.ActiveDeadlineSeconds = &seconds
+	e.raw.ActiveDeadlineSeconds = &seconds
 }
 
 // SetTTLSecondsAfterFinished sets when the finished Job is deleted. Zero means at once.
 func (e *JobSpecEditor) SetTTLSecondsAfterFinished(seconds int32) {
-	e.spec.TTLSecondsAfterFinished = &seconds
+	e.raw.TTLSecondsAfterFinished = &seconds
 }
 
 // SetCompletionMode sets whether pods have an index. It is immutable.
-func (e *JobSpecEditor) SetCompletionMode(mode batchv1.CompletionMode) { e.spec.CompletionMode = &mode }
+func (e *JobSpecEditor) SetCompletionMode(mode batchv1.CompletionMode) { e.raw.CompletionMode = &mode }
 
 // CronJobSpecEditor edits the spec of a CronJob. [JobSpecEditor] edits its Job template.
-type CronJobSpecEditor struct {
-	specEditor[batchv1.CronJobSpec]
-}
+type CronJobSpecEditor struct{ editor[batchv1.CronJobSpec] }
 
 // NewCronJobSpecEditor returns an editor of the given spec.
 func NewCronJobSpecEditor(spec *batchv1.CronJobSpec) *CronJobSpecEditor {
-	return &CronJobSpecEditor{specEditorOf(spec)}
+	return &CronJobSpecEditor{editorOf(spec)}
 }
 
 // SetSchedule sets the schedule in cron format.
-func (e *CronJobSpecEditor) SetSchedule(schedule string) { e.spec.Schedule = schedule }
+func (e *CronJobSpecEditor) SetSchedule(schedule string) { e.raw.Schedule = schedule }
 
 // SetTimeZone sets the time zone of the schedule, such as Europe/Berlin.
-func (e *CronJobSpecEditor) SetTimeZone(name string) { e.spec.TimeZone = &name }
+func (e *CronJobSpecEditor) SetTimeZone(name string) { e.raw.TimeZone = &name }
 
 // SetConcurrencyPolicy sets what happens if a Job is due while another one is running.
 func (e *CronJobSpecEditor) SetConcurrencyPolicy(policy batchv1.ConcurrencyPolicy) {
-	e.spec.ConcurrencyPolicy = policy
+	e.raw.ConcurrencyPolicy = policy
 }
 
 // SetStartingDeadlineSeconds sets how late a Job may be started.
 func (e *CronJobSpecEditor) SetStartingDeadlineSeconds(seconds int64) {
-	e.spec.StartingDeadlineSeconds = &seconds
+	e.raw.StartingDeadlineSeconds = &seconds
 }
 
 // SetSuccessfulJobsHistoryLimit sets how many successful Jobs are kept.
 func (e *CronJobSpecEditor) SetSuccessfulJobsHistoryLimit(limit int32) {
-	e.spec.SuccessfulJobsHistoryLimit = &limit
+	e.raw.SuccessfulJobsHistoryLimit = &limit
 }
 
 // SetFailedJobsHistoryLimit sets how many failed Jobs are kept.
 func (e *CronJobSpecEditor) SetFailedJobsHistoryLimit(limit int32) {
-	e.spec.FailedJobsHistoryLimit = &limit
+	e.raw.FailedJobsHistoryLimit = &limit
 }
 
 // HPASpecEditor edits the spec of a HorizontalPodAutoscaler.
 type HPASpecEditor struct {
-	specEditor[autoscalingv2.HorizontalPodAutoscalerSpec]
+	editor[autoscalingv2.HorizontalPodAutoscalerSpec]
 }
 
 // NewHPASpecEditor returns an editor of the given spec.
 func NewHPASpecEditor(spec *autoscalingv2.HorizontalPodAutoscalerSpec) *HPASpecEditor {
-	return &HPASpecEditor{specEditorOf(spec)}
+	return &HPASpecEditor{editorOf(spec)}
 }
 
 // SetScaleTargetRef sets the workload that is scaled.
 func (e *HPASpecEditor) SetScaleTargetRef(target autoscalingv2.CrossVersionObjectReference) {
-	e.spec.ScaleTargetRef = target
+	e.raw.ScaleTargetRef = target
 }
 
 // SetMinReplicas sets the least number of pods; nil clears it.
 func (e *HPASpecEditor) SetMinReplicas(replicas *int32) {
-	e.spec.MinReplicas = nil
+	e.raw.MinReplicas = nil
 	if replicas != nil {
-		e.spec.MinReplicas = new(*replicas)
+		e.raw.MinReplicas = new(*replicas)
 	}
 }
 
 // SetMaxReplicas sets the greatest number of pods.
-func (e *HPASpecEditor) SetMaxReplicas(replicas int32) { e.spec.MaxReplicas = replicas }
+func (e *HPASpecEditor) SetMaxReplicas(replicas int32) { e.raw.MaxReplicas = replicas }
 
 // SetBehavior replaces the rules for the speed of scaling; nil clears them.
 func (e *HPASpecEditor) SetBehavior(behavior *autoscalingv2.HorizontalPodAutoscalerBehavior) {
-	e.spec.Behavior = behavior.DeepCopy()
+	e.raw.Behavior = behavior.DeepCopy()
 }
 
 // EnsureMetric sets a metric with its target value. It is identified by the type and
@@ -230,13 +220,13 @@ func (e *HPASpecEditor) SetBehavior(behavior *autoscalingv2.HorizontalPodAutosca
 // Selectors are the same if they select by the same requirements, in any order. No selector is the same as an empty
 // one.
 func (e *HPASpecEditor) EnsureMetric(metric autoscalingv2.MetricSpec) {
-	ensure(&e.spec.Metrics, *metric.DeepCopy(), by(identifyMetric))
+	ensure(&e.raw.Metrics, *metric.DeepCopy(), by(identifyMetric))
 }
 
 // RemoveMetric removes all metrics with a type and a name, whatever selector, container or described object they have.
 // For the types Resource and ContainerResource the name is that of the resource.
 func (e *HPASpecEditor) RemoveMetric(metricType autoscalingv2.MetricSourceType, name string) {
-	remove(&e.spec.Metrics, func(metric autoscalingv2.MetricSpec) bool {
+	remove(&e.raw.Metrics, func(metric autoscalingv2.MetricSpec) bool {
 		identity := identifyMetric(metric)
 		return identity.metricType == metricType && identity.name == name
 	})
@@ -254,23 +244,22 @@ type metricIdentity struct {
 // identifyMetric reads only the field that the type says. What is missing there is empty in the identity.
 func identifyMetric(metric autoscalingv2.MetricSpec) metricIdentity {
 	identity := metricIdentity{metricType: metric.Type}
+	var named autoscalingv2.MetricIdentifier
 	switch metric.Type {
 	case autoscalingv2.ResourceMetricSourceType:
-		identity.name = string(orNew(metric.Resource).Name)
+		named.Name = string(orNew(metric.Resource).Name)
 	case autoscalingv2.ContainerResourceMetricSourceType:
 		source := orNew(metric.ContainerResource)
-		identity.name, identity.container = string(source.Name), source.Container
+		named.Name, identity.container = string(source.Name), source.Container
 	case autoscalingv2.PodsMetricSourceType:
-		source := orNew(metric.Pods)
-		identity.name, identity.selector = source.Metric.Name, requirements(source.Metric.Selector)
+		named = orNew(metric.Pods).Metric
 	case autoscalingv2.ExternalMetricSourceType:
-		source := orNew(metric.External)
-		identity.name, identity.selector = source.Metric.Name, requirements(source.Metric.Selector)
+		named = orNew(metric.External).Metric
 	case autoscalingv2.ObjectMetricSourceType:
 		source := orNew(metric.Object)
-		identity.name, identity.selector = source.Metric.Name, requirements(source.Metric.Selector)
-		identity.described = source.DescribedObject
+		named, identity.described = source.Metric, source.DescribedObject
 	}
+	identity.name, identity.selector = named.Name, requirements(named.Selector)
 	return identity
 }
 
@@ -296,44 +285,44 @@ func requirements(selector *metav1.LabelSelector) string {
 
 // PodDisruptionBudgetSpecEditor edits the spec of a PodDisruptionBudget.
 type PodDisruptionBudgetSpecEditor struct {
-	specEditor[policyv1.PodDisruptionBudgetSpec]
+	editor[policyv1.PodDisruptionBudgetSpec]
 }
 
 // NewPodDisruptionBudgetSpecEditor returns an editor of the given spec.
 func NewPodDisruptionBudgetSpecEditor(spec *policyv1.PodDisruptionBudgetSpec) *PodDisruptionBudgetSpecEditor {
-	return &PodDisruptionBudgetSpecEditor{specEditorOf(spec)}
+	return &PodDisruptionBudgetSpecEditor{editorOf(spec)}
 }
 
 // SetMinAvailable sets how many pods, or what percentage, must stay available. The API server refuses a budget that has
 // maxUnavailable as well; see [PodDisruptionBudgetSpecEditor.ClearMaxUnavailable].
 func (e *PodDisruptionBudgetSpecEditor) SetMinAvailable(value intstr.IntOrString) {
-	e.spec.MinAvailable = &value
+	e.raw.MinAvailable = &value
 }
 
 // ClearMinAvailable clears minAvailable.
-func (e *PodDisruptionBudgetSpecEditor) ClearMinAvailable() { e.spec.MinAvailable = nil }
+func (e *PodDisruptionBudgetSpecEditor) ClearMinAvailable() { e.raw.MinAvailable = nil }
 
 // SetMaxUnavailable sets how many pods, or what percentage, may be unavailable. The API server refuses a budget that
 // has minAvailable as well; see [PodDisruptionBudgetSpecEditor.ClearMinAvailable].
 func (e *PodDisruptionBudgetSpecEditor) SetMaxUnavailable(value intstr.IntOrString) {
-	e.spec.MaxUnavailable = &value
+	e.raw.MaxUnavailable = &value
 }
 
 // ClearMaxUnavailable clears maxUnavailable.
-func (e *PodDisruptionBudgetSpecEditor) ClearMaxUnavailable() { e.spec.MaxUnavailable = nil }
+func (e *PodDisruptionBudgetSpecEditor) ClearMaxUnavailable() { e.raw.MaxUnavailable = nil }
 
 // SetSelector replaces the selector of pods. With nil the budget selects no pods, with an empty selector it selects all
 // pods of the namespace.
 func (e *PodDisruptionBudgetSpecEditor) SetSelector(selector *metav1.LabelSelector) {
-	e.spec.Selector = selector.DeepCopy()
+	e.raw.Selector = selector.DeepCopy()
 }
 
 // SetUnhealthyPodEvictionPolicy sets when pods may be evicted that are not ready.
 func (e *PodDisruptionBudgetSpecEditor) SetUnhealthyPodEvictionPolicy(policy policyv1.UnhealthyPodEvictionPolicyType) {
-	e.spec.UnhealthyPodEvictionPolicy = &policy
+	e.raw.UnhealthyPodEvictionPolicy = &policy
 }
 
 // ClearUnhealthyPodEvictionPolicy clears the policy for pods that are not ready.
 func (e *PodDisruptionBudgetSpecEditor) ClearUnhealthyPodEvictionPolicy() {
-	e.spec.UnhealthyPodEvictionPolicy = nil
+	e.raw.UnhealthyPodEvictionPolicy = nil
 }

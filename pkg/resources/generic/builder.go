@@ -45,7 +45,7 @@ type Builder[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converging
 // NewBuilder returns a Builder. The object is the desired state, before mutations; it is copied when the resource is
 // built.
 func NewBuilder[F Mutation[M], T any, P Object[T], M Mutator, S concepts.Converging](kind Kind[P, M, S], object P) *Builder[T, P, M, F, S] {
-	return &Builder[T, P, M, F, S]{kind: kind, base: object}
+	return &Builder[T, P, M, F, S]{kind: kind, base: object, annotations: map[string]string{}}
 }
 
 // WithMutation adds mutations. They are applied in the order in which they are added, as far as their features are on.
@@ -330,11 +330,6 @@ func Applied[P client.Object](concepts.ConvergingOperation, P) (concepts.Operati
 	return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusOperational, Reason: "applied"}, nil
 }
 
-// suspends reports whether objects have a suspended form.
-func (h Handlers[P, M, S]) suspends() bool {
-	return h.DeleteOnSuspend != nil || h.SuspendMutation != nil || h.SuspensionStatus != nil
-}
-
 // over returns the handlers, with those of others where there is none.
 func (h Handlers[P, M, S]) over(others Handlers[P, M, S]) Handlers[P, M, S] {
 	if h.ConvergingStatus == nil {
@@ -380,10 +375,6 @@ type Policies struct {
 // annotations returns the policies as annotations have them, by the part of the key that follows the name of the
 // reconciler.
 func (p Policies) annotations() map[string]string {
-	given := map[string]string{}
-	if p == (Policies{}) {
-		return given
-	}
 	values := map[string]string{
 		types.AnnotationKeySuffixAdoptionPolicy:    string(p.Adoption),
 		types.AnnotationKeySuffixReconcilePolicy:   string(p.Reconcile),
@@ -393,19 +384,18 @@ func (p Policies) annotations() map[string]string {
 		types.AnnotationKeySuffixDriftPolicy:       string(p.Drift),
 		types.AnnotationKeySuffixDeletePropagation: string(p.DeletePropagation),
 	}
+	maps.DeleteFunc(values, func(_, value string) bool { return value == "" })
 	for suffix, value := range values {
-		if value != "" {
-			given[suffix] = annotations.Kebab(value)
-		}
+		values[suffix] = annotations.Kebab(value)
 	}
 	for suffix, value := range map[string]time.Duration{
 		types.AnnotationKeySuffixReapplyInterval: p.ReapplyInterval, types.AnnotationKeySuffixReadyTimeout: p.ReadyTimeout,
 	} {
 		if value != 0 {
-			given[suffix] = value.String()
+			values[suffix] = value.String()
 		}
 	}
-	return given
+	return values
 }
 
 // WithPolicies sets the policies of the object.
@@ -438,9 +428,6 @@ func (b *Builder[T, P, M, F, S]) WithPurgeOrder(order int) *Builder[T, P, M, F, 
 }
 
 func (b *Builder[T, P, M, F, S]) set(suffix, value string) *Builder[T, P, M, F, S] {
-	if b.annotations == nil {
-		b.annotations = map[string]string{}
-	}
 	b.annotations[suffix] = value
 	return b
 }

@@ -32,14 +32,14 @@ type Mutator interface {
 // Plan holds the edits that are recorded for an object. Mutators embed it. The zero value is ready for use. It must not
 // be copied after a category was added, and not be used concurrently.
 type Plan struct {
-	categories []stage
+	categories []string // by their names, in their order
+	edits      []recorded
 	// current is the feature that is being recorded, applied the number of features that were applied.
 	current, applied int
-	mutation         mutation   // that is being recorded
-	mutations        []mutation // by feature; may be shorter
+	mutation         mutation // that is being recorded
 	warnings         []string
 	strict           bool
-	// after is called when a feature was applied; may be nil.
+	// after is called when a feature with edits was applied; may be nil.
 	after func(mutation) error
 }
 
@@ -49,20 +49,23 @@ type mutation struct {
 	name   string
 }
 
-// stage is a category of any type.
-type stage interface {
-	name() string
-	// run makes the edits of a feature.
-	run(feature int) error
-	// forget drops all edits.
-	forget()
+// prefix begins messages about the mutation.
+func (m mutation) prefix() string {
+	if m.name == "" {
+		return ""
+	}
+	return fmt.Sprintf("mutation %q: ", m.name)
+}
+
+// recorded is an edit, and where it belongs.
+type recorded struct {
+	feature, category int
+	mutation          mutation
+	edit              func() error
 }
 
 // NextFeature begins a new feature. The first one has begun already.
-func (p *Plan) NextFeature() {
-	p.current++
-	p.note()
-}
+func (p *Plan) NextFeature() { p.current++ }
 
 // BeginFeature is NextFeature.
 func (p *Plan) BeginFeature() { p.NextFeature() }
@@ -72,22 +75,33 @@ func (p *Plan) BeginFeature() { p.NextFeature() }
 func (p *Plan) Apply() error {
 	defer func() {
 		p.current++
-		p.applied = p.current
-		for _, category := range p.categories {
-			category.forget()
-		}
+		p.applied, p.edits = p.current, nil
 	}()
 	for feature := p.applied; feature <= p.current; feature++ {
-		for _, category := range p.categories {
-			if err := guarded(func() error { return category.run(feature) }); err != nil {
-				return fmt.Errorf("%s%s: %w", p.prefix(feature), category.name(), err)
+		for category := range p.categories {
+			if err := p.apply(feature, category); err != nil {
+				return err
 			}
 		}
-		if p.after == nil {
+		first := slices.IndexFunc(p.edits, func(r recorded) bool { return r.feature == feature })
+		if p.after == nil || first < 0 {
 			continue
 		}
-		if err := p.after(p.mutationOf(feature)); err != nil {
+		if err := p.after(p.edits[first].mutation); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// apply makes the edits of a feature that are in a category.
+func (p *Plan) apply(feature, category int) error {
+	for _, r := range p.edits {
+		if r.feature != feature || r.category != category {
+			continue
+		}
+		if err := guarded(r.edit); err != nil {
+			return fmt.Errorf("%s%s: %w", r.mutation.prefix(), p.categories[category], err)
 		}
 	}
 	return nil
@@ -96,85 +110,36 @@ func (p *Plan) Apply() error {
 // plan lets this package find the Plan in a mutator.
 func (p *Plan) plan() *Plan { return p }
 
-// begin says which mutation is being recorded from now on.
-func (p *Plan) begin(m mutation) {
-	p.mutation = m
-	p.note()
-}
-
-// note keeps which mutation the current feature belongs to.
-func (p *Plan) note() {
-	for len(p.mutations) <= p.current {
-		p.mutations = append(p.mutations, p.mutation)
-	}
-	p.mutations[p.current] = p.mutation
-}
-
-func (p *Plan) mutationOf(feature int) mutation {
-	if feature < len(p.mutations) {
-		return p.mutations[feature]
-	}
-	return mutation{}
-}
-
-func (p *Plan) prefix(feature int) string {
-	if name := p.mutationOf(feature).name; name != "" {
-		return fmt.Sprintf("mutation %q: ", name)
-	}
-	return ""
-}
-
-// unmatched notes that an edit in a category has found nothing to edit.
-func (p *Plan) unmatched(feature int, category, what string) error {
-	if p.strict {
-		return errors.New(what)
-	}
-	if warning := p.prefix(feature) + category + ": " + what; !slices.Contains(p.warnings, warning) {
-		p.warnings = append(p.warnings, warning)
-	}
-	return nil
-}
-
 // Category is a category of edits that an editor of type E serves.
 type Category[E any] struct {
 	plan   *Plan
-	title  string
+	number int
 	editor E
-	edits  []recorded[func(E) error]
-}
-
-// recorded is an edit with the feature that it belongs to.
-type recorded[E any] struct {
-	feature int
-	edit    E
 }
 
 // NewCategory adds a category after those that the plan has. The name appears in errors.
 func NewCategory[E any](plan *Plan, name string, editor E) *Category[E] {
-	c := &Category[E]{plan: plan, title: name, editor: editor}
-	plan.categories = append(plan.categories, c)
-	return c
+	plan.categories = append(plan.categories, name)
+	return &Category[E]{plan: plan, number: len(plan.categories) - 1, editor: editor}
 }
 
 // Record records an edit for the current feature. Nil is ignored.
 func (c *Category[E]) Record(edit func(E) error) {
-	if edit != nil {
-		c.edits = append(c.edits, recorded[func(E) error]{feature: c.plan.current, edit: edit})
+	if edit == nil {
+		return
 	}
+	c.plan.edits = append(c.plan.edits, recorded{
+		feature: c.plan.current, category: c.number, mutation: c.plan.mutation, edit: func() error { return edit(c.editor) },
+	})
 }
 
-func (c *Category[E]) name() string { return c.title }
-
-func (c *Category[E]) forget() { c.edits = nil }
-
-func (c *Category[E]) run(feature int) error {
-	for _, r := range c.edits {
-		if r.feature != feature {
-			continue
-		}
-		if err := r.edit(c.editor); err != nil {
-			return err
-		}
+// unmatched notes that an edit of a mutation has found nothing to edit.
+func (c *Category[E]) unmatched(m mutation, what string) error {
+	if c.plan.strict {
+		return errors.New(what)
+	}
+	if warning := m.prefix() + c.plan.categories[c.number] + ": " + what; !slices.Contains(c.plan.warnings, warning) {
+		c.plan.warnings = append(c.plan.warnings, warning)
 	}
 	return nil
 }
@@ -204,12 +169,6 @@ type write struct {
 // Values in messages have at most so many bytes.
 const maxValueText = 60
 
-// newConflictCheck returns a check for an object that no feature has changed yet.
-func newConflictCheck(object client.Object) (*conflictCheck, error) {
-	before, err := fieldsOf(object)
-	return &conflictCheck{object: object, before: before, writers: map[string]write{}}, err
-}
-
 // after compares the object with what it was before a feature of a mutation. What suspends the object may overwrite
 // anything.
 func (c *conflictCheck) after(m mutation) error {
@@ -224,7 +183,6 @@ func (c *conflictCheck) after(m mutation) error {
 	c.before = after
 	all := maps.Clone(before)
 	maps.Copy(all, after)
-	var conflict error
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		now, exists := after[key]
 		if was, existed := before[key]; existed == exists && reflect.DeepEqual(was.value, now.value) {
@@ -232,13 +190,13 @@ func (c *conflictCheck) after(m mutation) error {
 		}
 		w := write{field: field{path: all[key].path, value: now.value}, mutation: m, exists: exists}
 		earlier, written := c.writers[key]
-		if written && earlier.mutation.number != m.number && (earlier.exists != exists || !reflect.DeepEqual(earlier.value, now.value)) && conflict == nil {
+		if written && earlier.mutation.number != m.number && (earlier.exists != exists || !reflect.DeepEqual(earlier.value, now.value)) {
 			secret := texts.EnvValue.MatchString(w.path)
-			conflict = fmt.Errorf("mutations %q and %q both write %s: %s, then %s", earlier.mutation.name, m.name, w.path, earlier.text(secret), w.text(secret))
+			return fmt.Errorf("mutations %q and %q both write %s: %s, then %s", earlier.mutation.name, m.name, w.path, earlier.text(secret), w.text(secret))
 		}
 		c.writers[key] = w
 	}
-	return conflict
+	return nil
 }
 
 // text returns the value for messages: in one line, and shortened. A secret value is not in it.

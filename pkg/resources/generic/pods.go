@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/component-operator/runtime/pkg/resources/editors"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 	"github.com/component-operator/runtime/pkg/resources/selectors"
 )
 
@@ -116,20 +117,20 @@ func (p *PodSpec) RemoveContainerArgs(args []string) {
 }
 
 func (p *PodSpec) editAll(edit func(*editors.ContainerEditor)) {
-	p.EditContainers(selectors.AllContainers(), func(e *editors.ContainerEditor) error {
-		edit(e)
-		return nil
-	})
+	p.EditContainers(selectors.AllContainers(), handlers.Infallible(edit))
 }
 
 // containers are two categories for a list of containers: first what is added and removed, then edits of those that are
 // selected.
 type containers struct {
-	plan     *Plan
-	title    string
-	list     *[]corev1.Container
-	presence *Category[*[]corev1.Container]
-	edits    []recorded[containerEdit]
+	presence, edits *Category[*[]corev1.Container]
+	batches         map[int]*batch // by feature
+}
+
+// batch has the edits of a feature. They are made together, because their selectors are asked before the first of them.
+type batch struct {
+	mutation mutation
+	edits    []containerEdit
 }
 
 type containerEdit struct {
@@ -138,85 +139,65 @@ type containerEdit struct {
 }
 
 func newContainers(plan *Plan, title string, list *[]corev1.Container) *containers {
-	c := &containers{plan: plan, title: title, list: list, presence: NewCategory(plan, "presence of "+title, list)}
-	plan.categories = append(plan.categories, c)
-	return c
+	presence := NewCategory(plan, "presence of "+title, list)
+	return &containers{presence: presence, edits: NewCategory(plan, title, list), batches: map[int]*batch{}}
 }
 
 func (c *containers) ensure(container corev1.Container) {
 	container = *container.DeepCopy()
-	c.presence.Record(func(list *[]corev1.Container) error {
-		// Each object gets a copy of its own, because later edits change it.
-		wanted := *container.DeepCopy()
-		if i := slices.IndexFunc(*list, func(existing corev1.Container) bool { return existing.Name == wanted.Name }); i >= 0 {
-			(*list)[i] = wanted
+	c.presence.Record(handlers.Infallible(func(list *[]corev1.Container) {
+		if i := slices.IndexFunc(*list, func(existing corev1.Container) bool { return existing.Name == container.Name }); i >= 0 {
+			(*list)[i] = container
 		} else {
-			*list = append(*list, wanted)
+			*list = append(*list, container)
 		}
-		return nil
-	})
+	}))
 }
 
 func (c *containers) remove(names ...string) {
 	names = slices.Clone(names)
-	c.presence.Record(func(list *[]corev1.Container) error {
+	c.presence.Record(handlers.Infallible(func(list *[]corev1.Container) {
 		*list = slices.DeleteFunc(*list, func(existing corev1.Container) bool { return slices.Contains(names, existing.Name) })
-		return nil
-	})
+	}))
 }
 
 func (c *containers) edit(selector selectors.ContainerSelector, edit func(*editors.ContainerEditor) error) {
-	if selector != nil && edit != nil {
-		c.edits = append(c.edits, recorded[containerEdit]{feature: c.plan.current, edit: containerEdit{selector: selector, edit: edit}})
+	if selector == nil || edit == nil {
+		return
 	}
+	plan := c.edits.plan
+	b := c.batches[plan.current]
+	if b == nil {
+		b = &batch{mutation: plan.mutation}
+		c.batches[plan.current] = b
+		c.edits.Record(func(list *[]corev1.Container) error { return c.apply(b, *list) })
+	}
+	b.edits = append(b.edits, containerEdit{selector: selector, edit: edit})
 }
 
-func (c *containers) name() string { return c.title }
-
-func (c *containers) forget() { c.edits = nil }
-
-func (c *containers) run(feature int) error {
-	edits := make([]containerEdit, 0, len(c.edits))
-	for _, r := range c.edits {
-		if r.feature == feature {
-			edits = append(edits, r.edit)
-		}
-	}
-	if len(edits) == 0 {
-		return nil
-	}
-	// All selectors are asked before the first edit, so that they see the containers as they were before.
-	selected, matched := make([][]int, len(*c.list)), make([]bool, len(edits))
-	for i := range *c.list {
-		for j, e := range edits {
-			if e.selector(i, &(*c.list)[i]) {
+func (c *containers) apply(b *batch, list []corev1.Container) error {
+	selected, matched := make([][]int, len(list)), make([]bool, len(b.edits))
+	for i := range list {
+		for j, e := range b.edits {
+			if e.selector(i, &list[i]) {
 				selected[i], matched[j] = append(selected[i], j), true
 			}
 		}
 	}
-	if err := c.checkMatched(feature, edits, matched); err != nil {
-		return err
-	}
-	for i, chosen := range selected {
-		container := &(*c.list)[i]
-		name := container.Name
-		for _, j := range chosen {
-			if err := edits[j].edit(editors.NewContainerEditor(container)); err != nil {
-				return fmt.Errorf("container %q: %w", name, err)
-			}
-		}
-	}
-	return nil
-}
-
-// checkMatched notes edits that have selected no container, unless their selector accepts any.
-func (c *containers) checkMatched(feature int, edits []containerEdit, matched []bool) error {
-	for j, e := range edits {
+	for j, e := range b.edits {
 		if matched[j] || acceptsAny(e.selector) {
 			continue
 		}
-		if err := c.plan.unmatched(feature, c.title, fmt.Sprintf("the selector of edit %d matches none of %s", j+1, c.names())); err != nil {
+		if err := c.edits.unmatched(b.mutation, fmt.Sprintf("the selector of edit %d matches none of %s", j+1, names(list))); err != nil {
 			return err
+		}
+	}
+	for i, chosen := range selected {
+		name := list[i].Name
+		for _, j := range chosen {
+			if err := b.edits[j].edit(editors.NewContainerEditor(&list[i])); err != nil {
+				return fmt.Errorf("container %q: %w", name, err)
+			}
 		}
 	}
 	return nil
@@ -233,9 +214,9 @@ func acceptsAny(selector selectors.ContainerSelector) (accepts bool) {
 	return selector(-1, &corev1.Container{})
 }
 
-func (c *containers) names() string {
-	names := make([]string, len(*c.list))
-	for i, container := range *c.list {
+func names(containers []corev1.Container) string {
+	names := make([]string, len(containers))
+	for i, container := range containers {
 		names[i] = container.Name
 	}
 	return fmt.Sprintf("%q", names)

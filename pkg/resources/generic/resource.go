@@ -25,7 +25,7 @@ import (
 type Resource[T any, P Object[T], S concepts.Converging] struct {
 	base         P
 	amend        func(object P, form form) (warnings []string, err error)
-	gates        []gated
+	mutations    func() []concepts.MutationState
 	life         life[P, S]
 	guard        func(T) (concepts.GuardStatusWithReason, error)
 	extractors   []func(T) error
@@ -68,7 +68,7 @@ func newResource[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Conver
 	handlers := b.handlers.over(b.kind.Defaults)
 	r := &Resource[T, P, S]{
 		base: base, guard: b.guard, extractors: slices.Clone(b.extractors), registration: b.registration,
-		amend: newAmender(b, handlers.SuspendMutation), gates: gatesOf(b.mutations),
+		amend: newAmender(b, handlers.SuspendMutation), mutations: statesOf(slices.Clone(b.mutations)),
 		life: life[P, S]{
 			converging: handlers.ConvergingStatus, grace: handlers.GraceStatus, deletes: handlers.DeleteOnSuspend, suspension: handlers.SuspensionStatus,
 		},
@@ -81,7 +81,7 @@ func newResource[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Conver
 	r.registration.Policies = b.policyAnnotations()
 	r.registration.Extracts = len(b.extractors) > 0
 	r.registration.Guarded = b.guard != nil
-	r.registration.Suspendable = handlers.suspends()
+	r.registration.Suspendable = handlers.DeleteOnSuspend != nil || handlers.SuspendMutation != nil || handlers.SuspensionStatus != nil
 	r.registration.Custom = own.ConvergingStatus != nil || own.GraceStatus != nil || own.SuspensionStatus != nil
 	r.registration.Judged = !b.kind.Applied || own.ConvergingStatus != nil
 	r.registration.MayVary = b.guard != nil || len(b.extractors) > 0
@@ -274,20 +274,22 @@ const (
 func newAmender[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converging](b *Builder[T, P, M, F, S], suspend func(M) error) func(P, form) ([]string, error) {
 	newMutator, mutations, strict := b.kind.NewMutator, slices.Clone(b.mutations), b.strict
 	return func(object P, form form) ([]string, error) {
-		mutator := newMutator(object)
-		plan := planOf(mutator)
+		mutator, plan := newMutator(object), &Plan{}
+		if planned, ok := any(mutator).(interface{ plan() *Plan }); ok { // otherwise, the plan has no effect
+			plan = planned.plan()
+		}
 		plan.strict = strict
 		if form == preview {
-			check, err := newConflictCheck(object)
+			before, err := fieldsOf(object)
 			if err != nil {
 				return nil, err
 			}
+			check := &conflictCheck{object: object, before: before, writers: map[string]write{}}
 			plan.after = check.after
 		}
 		if form != onlySuspension {
-			plan.mutations = make([]mutation, 0, len(mutations)+1)
 			for i, m := range mutations {
-				plan.begin(mutation{number: i + 1, name: m.Name})
+				plan.mutation = mutation{number: i + 1, name: m.Name}
 				if err := record(mutator, m); err != nil {
 					return nil, fmt.Errorf("mutation %q: %w", m.Name, err)
 				}
@@ -295,7 +297,7 @@ func newAmender[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converg
 			}
 		}
 		if suspend != nil && (form == whole || form == onlySuspension) {
-			plan.begin(mutation{})
+			plan.mutation = mutation{}
 			if err := guarded(func() error { return suspend(mutator) }); err != nil {
 				return nil, fmt.Errorf("suspension: %w", err)
 			}
@@ -325,36 +327,19 @@ func guarded(call func() error) (err error) {
 	return call()
 }
 
-// planOf returns the Plan that a mutator embeds. A mutator without one gets a Plan that has no effect.
-func planOf(mutator Mutator) *Plan {
-	if planned, ok := mutator.(interface{ plan() *Plan }); ok {
-		return planned.plan()
+// statesOf returns a function that asks the gates of mutations.
+func statesOf[M any](mutations []feature.Mutation[M]) func() []concepts.MutationState {
+	return func() []concepts.MutationState {
+		states := make([]concepts.MutationState, len(mutations))
+		for i, mutation := range mutations {
+			states[i] = concepts.StateOfMutation(mutation.Name, mutation.Feature)
+		}
+		return states
 	}
-	return &Plan{}
-}
-
-// gated is what is known about a mutation of any kind.
-type gated struct {
-	name string
-	gate feature.Gate
-}
-
-func gatesOf[M any](mutations []feature.Mutation[M]) []gated {
-	gates := make([]gated, len(mutations))
-	for i, mutation := range mutations {
-		gates[i] = gated{name: mutation.Name, gate: mutation.Feature}
-	}
-	return gates
 }
 
 // Mutations returns the states of all mutations, in the order in which they are applied. It asks their gates.
-func (r *Resource[T, P, S]) Mutations() []concepts.MutationState {
-	states := make([]concepts.MutationState, len(r.gates))
-	for i, mutation := range r.gates {
-		states[i] = concepts.StateOfMutation(mutation.name, mutation.gate)
-	}
-	return states
-}
+func (r *Resource[T, P, S]) Mutations() []concepts.MutationState { return r.mutations() }
 
 // Preview is PreviewObject for callers that do not know the Go type of the object. It also returns what mutations have
 // noticed; Warnings does not change.

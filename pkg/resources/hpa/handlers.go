@@ -5,6 +5,7 @@ package hpa
 
 import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
@@ -16,9 +17,9 @@ var rule = handlers.Rule{Works: string(autoscalingv2.ScalingActive), Fails: []st
 // DefaultConvergingStatusHandler returns how far a HorizontalPodAutoscaler is: OperationFailing if its condition
 // AbleToScale or ScalingActive is False; Operational if ScalingActive is True; and otherwise OperationPending.
 func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, hpa *autoscalingv2.HorizontalPodAutoscaler) (concepts.OperationalStatusWithReason, error) {
-	found := make([]handlers.Condition, 0, len(hpa.Status.Conditions))
+	found := make([]metav1.Condition, 0, len(hpa.Status.Conditions))
 	for _, c := range hpa.Status.Conditions {
-		found = append(found, handlers.Condition{Type: string(c.Type), Status: c.Status, Reason: c.Reason, Message: c.Message})
+		found = append(found, metav1.Condition{Type: string(c.Type), Status: metav1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message})
 	}
 	return rule.Operational(found), nil
 }

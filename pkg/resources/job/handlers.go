@@ -38,10 +38,7 @@ func DefaultDeleteOnSuspendHandler(_ *batchv1.Job) bool { return true }
 
 // DefaultSuspendMutationHandler sets spec.suspend, so that the pods of the Job end before it is deleted.
 func DefaultSuspendMutationHandler(mutator *Mutator) error {
-	mutator.EditJobSpec(func(e *editors.JobSpecEditor) error {
-		e.Raw().Suspend = new(true)
-		return nil
-	})
+	mutator.EditJobSpec(handlers.Infallible(func(e *editors.JobSpecEditor) { e.Raw().Suspend = new(true) }))
 	return nil
 }
 

@@ -7,14 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/component-operator/runtime/pkg/resources/editors"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 // SetStorageRequest records how much storage the claim requests, as an edit of the spec. The API server allows only
 // larger requests for a claim that is bound.
 func (m *Mutator) SetStorageRequest(quantity resource.Quantity) {
 	quantity = quantity.DeepCopy()
-	m.EditPVCSpec(func(e *editors.PVCSpecEditor) error {
-		e.SetStorageRequest(quantity)
-		return nil
-	})
+	m.EditPVCSpec(handlers.Infallible(func(e *editors.PVCSpecEditor) { e.SetStorageRequest(quantity) }))
 }

@@ -17,34 +17,22 @@ import (
 // SetData records that an entry of data has this value, which is not encoded.
 func (m *Mutator) SetData(key string, value []byte) {
 	value = slices.Clone(value)
-	m.EditData(func(e *editors.SecretDataEditor) error {
-		e.Set(key, value)
-		return nil
-	})
+	m.EditData(handlers.Infallible(func(e *editors.SecretDataEditor) { e.Set(key, value) }))
 }
 
 // RemoveData records that there is no such entry of data.
 func (m *Mutator) RemoveData(key string) {
-	m.EditData(func(e *editors.SecretDataEditor) error {
-		e.Remove(key)
-		return nil
-	})
+	m.EditData(handlers.Infallible(func(e *editors.SecretDataEditor) { e.Remove(key) }))
 }
 
 // SetStringData records that an entry of stringData has this value.
 func (m *Mutator) SetStringData(key, value string) {
-	m.EditData(func(e *editors.SecretDataEditor) error {
-		e.SetString(key, value)
-		return nil
-	})
+	m.EditData(handlers.Infallible(func(e *editors.SecretDataEditor) { e.SetString(key, value) }))
 }
 
 // RemoveStringData records that there is no such entry of stringData.
 func (m *Mutator) RemoveStringData(key string) {
-	m.EditData(func(e *editors.SecretDataEditor) error {
-		e.RemoveString(key)
-		return nil
-	})
+	m.EditData(handlers.Infallible(func(e *editors.SecretDataEditor) { e.RemoveString(key) }))
 }
 
 // DataHash returns the SHA-256, in hexadecimal form, of the entries of a Secret. As an annotation of a pod template, it

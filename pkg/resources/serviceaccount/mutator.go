@@ -7,24 +7,24 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 // EnsureImagePullSecret records that pods which run as the ServiceAccount pull images with this Secret.
 func (m *Mutator) EnsureImagePullSecret(name string) {
-	m.pullSecrets.Record(func(list *[]corev1.LocalObjectReference) error {
+	m.pullSecrets.Record(handlers.Infallible(func(list *[]corev1.LocalObjectReference) {
 		if secret := (corev1.LocalObjectReference{Name: name}); !slices.Contains(*list, secret) {
 			*list = append(*list, secret)
 		}
-		return nil
-	})
+	}))
 }
 
 // RemoveImagePullSecret records that pods which run as the ServiceAccount do not pull images with this Secret.
 func (m *Mutator) RemoveImagePullSecret(name string) {
-	m.pullSecrets.Record(func(list *[]corev1.LocalObjectReference) error {
+	m.pullSecrets.Record(handlers.Infallible(func(list *[]corev1.LocalObjectReference) {
 		*list = slices.DeleteFunc(*list, func(secret corev1.LocalObjectReference) bool { return secret.Name == name })
-		return nil
-	})
+	}))
 }
 
 // SetAutomountServiceAccountToken records whether pods which run as the ServiceAccount get its token, unless their own
@@ -33,8 +33,5 @@ func (m *Mutator) SetAutomountServiceAccountToken(automount *bool) {
 	if automount != nil {
 		automount = new(*automount)
 	}
-	m.automount.Record(func(field **bool) error {
-		*field = automount
-		return nil
-	})
+	m.automount.Record(handlers.Infallible(func(field **bool) { *field = automount }))
 }

@@ -21,7 +21,10 @@ func workload(statefulset *appsv1.StatefulSet) handlers.Workload {
 		Kind: "StatefulSet", Generation: statefulset.Generation, Observed: status.ObservedGeneration,
 		Desired: ptr.Deref(spec.Replicas, 1), Ready: status.ReadyReplicas, Current: status.Replicas,
 	}
-	partition := partitionOf(spec)
+	var partition int32 // the ordinal of the first pod that a rollout replaces
+	if rolling := spec.UpdateStrategy.RollingUpdate; rolling != nil {
+		partition = ptr.Deref(rolling.Partition, 0)
+	}
 	required, updated := w.Desired-partition, status.UpdatedReplicas
 	switch {
 	case w.Current > w.Desired:
@@ -33,12 +36,4 @@ func workload(statefulset *appsv1.StatefulSet) handlers.Workload {
 		w.Rollout = "the new revision is not the current one yet"
 	}
 	return w
-}
-
-// partitionOf returns the ordinal of the first pod that a rollout replaces.
-func partitionOf(spec *appsv1.StatefulSetSpec) int32 {
-	if rolling := spec.UpdateStrategy.RollingUpdate; rolling != nil && rolling.Partition != nil {
-		return *rolling.Partition
-	}
-	return 0
 }

@@ -7,28 +7,26 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 // EnsureVolumeClaimTemplate records that there is a volume claim template with this content. It replaces the one with
 // the same name. The API server refuses to change the templates of a StatefulSet that exists.
 func (m *Mutator) EnsureVolumeClaimTemplate(template corev1.PersistentVolumeClaim) {
 	template = *template.DeepCopy()
-	m.claims.Record(func(list *[]corev1.PersistentVolumeClaim) error {
+	m.claims.Record(handlers.Infallible(func(list *[]corev1.PersistentVolumeClaim) {
 		if i := slices.IndexFunc(*list, isNamed(template.Name)); i >= 0 {
 			(*list)[i] = template
 		} else {
 			*list = append(*list, template)
 		}
-		return nil
-	})
+	}))
 }
 
 // RemoveVolumeClaimTemplate records that there is no volume claim template with that name.
 func (m *Mutator) RemoveVolumeClaimTemplate(name string) {
-	m.claims.Record(func(list *[]corev1.PersistentVolumeClaim) error {
-		*list = slices.DeleteFunc(*list, isNamed(name))
-		return nil
-	})
+	m.claims.Record(handlers.Infallible(func(list *[]corev1.PersistentVolumeClaim) { *list = slices.DeleteFunc(*list, isNamed(name)) }))
 }
 
 func isNamed(name string) func(corev1.PersistentVolumeClaim) bool {

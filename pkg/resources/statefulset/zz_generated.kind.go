@@ -16,6 +16,7 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/editors"
 	"github.com/component-operator/runtime/pkg/resources/feature"
 	"github.com/component-operator/runtime/pkg/resources/generic"
+	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
 type (
@@ -73,10 +74,7 @@ func (m *Mutator) EditStatefulSetSpec(edit func(*editors.StatefulSetSpecEditor) 
 
 // EnsureReplicas records the number of replicas, as an edit of the spec.
 func (m *Mutator) EnsureReplicas(replicas int32) {
-	m.EditStatefulSetSpec(func(e *editors.StatefulSetSpecEditor) error {
-		e.SetReplicas(replicas)
-		return nil
-	})
+	m.EditStatefulSetSpec(handlers.Infallible(func(e *editors.StatefulSetSpecEditor) { e.SetReplicas(replicas) }))
 }
 
 // DefaultConvergingStatusHandler returns how far a StatefulSet is. It is Healthy if its controller has observed the latest spec, all pods that should exist are ready and have the

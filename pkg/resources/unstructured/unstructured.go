@@ -146,18 +146,14 @@ func (m *Mutator) EditObjectMetadata(edit func(*editors.ObjectMetaEditor) error)
 		return
 	}
 	m.metadata.Record(func(object *unstructured.Unstructured) error {
-		given, _, err := unstructured.NestedMap(object.Object, "metadata")
-		if err != nil {
+		partial := &metav1.PartialObjectMetadata{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, partial); err != nil {
 			return fmt.Errorf("reading metadata: %w", err)
 		}
-		metadata := &metav1.ObjectMeta{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(given, metadata); err != nil {
-			return fmt.Errorf("reading metadata: %w", err)
-		}
-		if err := edit(editors.NewObjectMetaEditor(metadata)); err != nil {
+		if err := edit(editors.NewObjectMetaEditor(&partial.ObjectMeta)); err != nil {
 			return err
 		}
-		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(metadata)
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&partial.ObjectMeta)
 		if err != nil {
 			return fmt.Errorf("writing metadata: %w", err)
 		}

@@ -153,8 +153,8 @@ func create(t *testing.T, options *Options, folder string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := destination.Fill(t.Context(), tree, func(ctx context.Context, temporary string) error {
-		return Process(ctx, options, temporary, t.Output())
+	if err := Fill(t.Context(), destination, tree, func(ctx context.Context, temporary string) error {
+		return Process(ctx, options, temporary, true, t.Output())
 	}); err != nil {
 		t.Fatal(err)
 	}

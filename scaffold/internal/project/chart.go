@@ -19,7 +19,6 @@ import (
 
 	"golang.org/x/mod/module"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"sigs.k8s.io/yaml"
 
 	internalhelm "github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/helm/remote"
@@ -29,8 +28,12 @@ import (
 	"github.com/component-operator/runtime/scaffold/internal/values"
 )
 
-// chartFolder is where a chart is in the package of the generator.
-const chartFolder = "chart"
+// What an operator is built around is in a folder in the package of the generator. The flag that says where it comes
+// from has the name of the folder.
+const (
+	chartFolder         = "chart"
+	kustomizationFolder = "kustomization"
+)
 
 // Request says which project the contents are for.
 type Request struct {
@@ -50,35 +53,26 @@ func Chart(ctx context.Context, request Request) (*Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	contents := &Contents{Files: chart.Files(), Folder: chartFolder, Name: oneLine(chart.Name()), Version: chart.Version()}
+	contents := &Contents{Files: chart.Files(), Folder: chartFolder, Name: oneLine(chart.Name())}
 	if err := contents.checkFiles(); err != nil {
 		return nil, err
 	}
-	if contents.Types, err = values.Derive(valuesOf(chart.Anatomy()), values.Options{Name: request.TypeName, Reserved: request.Reserved}); err != nil {
+	if contents.Types, err = values.Derive(chart.Anatomy(), request.TypeName, request.Reserved...); err != nil {
 		return nil, fmt.Errorf("deriving types from the values of chart %s: %w", chart.Name(), err)
 	}
-	contents.note(sentences(contents.Types.FreeForm)...)
-	defaults, err := parseValues(contents.Types.Defaults)
-	if err != nil {
-		return nil, fmt.Errorf("reading the values of chart %s: %w", chart.Name(), err)
-	}
-	required, err := parseValues(contents.Types.Sample)
-	if err != nil {
-		return nil, fmt.Errorf("reading the sample for chart %s: %w", chart.Name(), err)
-	}
-	optional, err := parseValues(contents.Types.Optional)
-	if err != nil {
-		return nil, fmt.Errorf("reading optional values for chart %s: %w", chart.Name(), err)
+	for _, note := range contents.Types.FreeForm {
+		place := "The values"
+		if note.Path != "" {
+			place = "Value `" + note.Path + "`"
+		}
+		contents.note(place + ": " + strings.TrimSuffix(note.Reason, ".") + ".")
 	}
 	rendered, err := helm.New(contents.fileSystem(), chartFolder, helm.Options{})
 	if err != nil {
 		return nil, err
 	}
-	asked := questionsOf(chart.Files())
-	source := Rendered{
-		Generator: rendered, OperatorName: request.OperatorName, Values: defaults, Required: required, Optional: optional, Choices: contents.Types.Choices,
-		APIVersions: asked.apiVersions, LooksUp: asked.looksUp,
-	}
+	source := Rendered{Generator: rendered, OperatorName: request.OperatorName}
+	source.APIVersions, source.LooksUp = questionsOf(contents.Files)
 	if err := contents.AddRights(ctx, source); err != nil {
 		return nil, fmt.Errorf("chart %s must render with its default values and those that its schema requires: %w", chart.Name(), err)
 	}
@@ -88,10 +82,15 @@ func Chart(ctx context.Context, request Request) (*Contents, error) {
 // load reads the chart from wherever it is.
 func load(ctx context.Context, reference string) (*internalhelm.Chart, error) {
 	if !remote.Is(reference) {
-		if info, err := os.Stat(reference); err == nil && info.IsDir() {
-			return loadFolder(reference)
+		if info, err := os.Stat(reference); err != nil || !info.IsDir() {
+			return internalhelm.Load(nil, reference)
 		}
-		return internalhelm.Load(nil, reference)
+		var chart *internalhelm.Chart
+		err := inFolder(reference, func(root *os.Root) (err error) {
+			chart, err = internalhelm.Load(root.FS(), ".")
+			return err
+		})
+		return chart, err
 	}
 	parsed, err := remote.Parse(reference)
 	if err != nil {
@@ -101,41 +100,8 @@ func load(ctx context.Context, reference string) (*internalhelm.Chart, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fetching chart %s: %w", reference, err)
 	}
-	folder, err := os.MkdirTemp("", "scaffold-chart-")
-	if err != nil {
-		return nil, fmt.Errorf("unpacking the chart: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(folder) }()
-	path := filepath.Join(folder, "chart.tgz")
-	if err := os.WriteFile(path, fetched.Content, 0o600); err != nil {
-		return nil, fmt.Errorf("unpacking the chart: %w", err)
-	}
-	return internalhelm.Load(nil, path)
+	return internalhelm.Load(fstest.MapFS{"chart.tgz": &fstest.MapFile{Data: fetched.Content}}, "chart.tgz")
 }
-
-// loadFolder reads a chart from a folder. Links are followed as long as they stay in the folder.
-func loadFolder(folder string) (*internalhelm.Chart, error) {
-	root, err := openFolder(folder)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = root.Close() }()
-	chart, err := internalhelm.Load(root.FS(), ".")
-	return chart, explain(root, err)
-}
-
-func valuesOf(anatomy internalhelm.Anatomy) values.Chart {
-	chart := values.Chart{Values: anatomy.Values, Schema: anatomy.Schema}
-	for _, dependency := range anatomy.Dependencies {
-		chart.Dependencies = append(chart.Dependencies, values.Dependency{
-			Name: dependency.Name, Alias: dependency.Alias, Condition: dependency.Condition, Tags: dependency.Tags, Chart: valuesOf(dependency),
-		})
-	}
-	return chart
-}
-
-// kustomizationFolder is where a kustomization is in the package of the generator.
-const kustomizationFolder = "kustomization"
 
 // Kustomization reads a kustomization from a folder. References that lead out of the folder are refused: the program
 // has nothing but the folder.
@@ -160,29 +126,26 @@ func Kustomization(ctx context.Context, request Request) (*Contents, error) {
 // readFolder reads all files; links to files are followed as long as they stay in the folder. What git stores for a
 // checkout is left out.
 func (c *Contents) readFolder(folder string) error {
-	root, err := openFolder(folder)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
-	return fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return explain(root, err)
-		case name == ".git" && entry.IsDir():
-			return fs.SkipDir
-		case name == ".git" || entry.IsDir():
-			return nil
-		}
-		info, err := root.Stat(name)
-		if err != nil {
-			return explain(root, err)
-		}
-		if !info.Mode().IsRegular() {
-			return fmt.Errorf("%s: %s: must be a file, a folder, or a link to a file", folder, name)
-		}
-		c.Files[name], err = root.ReadFile(name)
-		return explain(root, err)
+	return inFolder(folder, func(root *os.Root) error {
+		return fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case name == ".git" && entry.IsDir():
+				return fs.SkipDir
+			case name == ".git" || entry.IsDir():
+				return nil
+			}
+			info, err := root.Stat(name)
+			if err != nil {
+				return err
+			}
+			if !info.Mode().IsRegular() {
+				return fmt.Errorf("%s: must be a file, a folder, or a link to a file", name)
+			}
+			c.Files[name], err = root.ReadFile(name)
+			return err
+		})
 	})
 }
 
@@ -192,8 +155,8 @@ type Contents struct {
 	Files map[string][]byte
 	// Folder is the name of the folder in the package of the generator; empty without files.
 	Folder string
-	// Name and Version are those of the chart; empty for others.
-	Name, Version string
+	// Name is that of the chart; empty for others.
+	Name string
 	// Types are the types of the values; nil if there are none.
 	Types *values.Types
 	// Rules are the rights that the operator needs for the dependents.
@@ -240,28 +203,6 @@ func (c *Contents) fileSystem() fs.FS {
 	return files
 }
 
-// parseValues reads values in YAML.
-func parseValues(content []byte) (map[string]any, error) {
-	values := map[string]any{}
-	if err := yaml.Unmarshal(content, &values); err != nil {
-		return nil, err
-	}
-	return values, nil
-}
-
-// sentences turns notes on types into sentences.
-func sentences(notes []values.Note) []string {
-	texts := make([]string, 0, len(notes))
-	for _, note := range notes {
-		place := "The values"
-		if note.Path != "" {
-			place = "Value `" + note.Path + "`"
-		}
-		texts = append(texts, place+": "+strings.TrimSuffix(note.Reason, ".")+".")
-	}
-	return slices.Compact(texts)
-}
-
 // generatorFolder has the generator of a project, with the chart or kustomization that it renders.
 const generatorFolder = "pkg/generator"
 
@@ -270,9 +211,9 @@ const generatorFolder = "pkg/generator"
 func ContentsFolder(options *Options) string {
 	switch options.Generator {
 	case GeneratorHelm:
-		return path.Join(generatorFolder, "chart")
+		return path.Join(generatorFolder, chartFolder)
 	case GeneratorKustomize:
-		return path.Join(generatorFolder, "kustomization")
+		return path.Join(generatorFolder, kustomizationFolder)
 	case GeneratorGo, GeneratorResources:
 	}
 	return ""
@@ -285,32 +226,22 @@ func LoadContents(ctx context.Context, options *Options, folder string) (*Conten
 		OperatorName: options.OperatorName, TypeName: options.Kind + "Values",
 		Reserved: append([]string{options.Kind, options.Kind + "List", options.Kind + "Spec"}, takenKinds...),
 	}
-	existing := func(name, given string) string {
-		if folder == "" {
-			return given
-		}
-		return filepath.Join(folder, generatorFolder, name)
-	}
+	read, flag := Code, ""
 	switch options.Generator {
 	case GeneratorHelm:
-		request.Reference = existing("chart", options.Chart)
-		made, err := Chart(ctx, request)
-		return made, naming("chart", folder, err)
+		read, flag, request.Reference = Chart, chartFolder, options.Chart
 	case GeneratorKustomize:
-		request.Reference = existing("kustomization", options.Kustomization)
-		made, err := Kustomization(ctx, request)
-		return made, naming("kustomization", folder, err)
+		read, flag, request.Reference = Kustomization, kustomizationFolder, options.Kustomization
 	case GeneratorGo, GeneratorResources:
 	}
-	return Code(ctx, request)
-}
-
-// naming adds the flag to an error, unless it is about the contents of a project in a folder.
-func naming(flag, folder string, err error) error {
-	if err == nil || folder != "" {
-		return err
+	if folder != "" {
+		request.Reference = filepath.Join(folder, ContentsFolder(options))
 	}
-	return fmt.Errorf("--%s: %w", flag, err)
+	contents, err := read(ctx, request)
+	if err != nil && folder == "" && flag != "" {
+		return nil, fmt.Errorf("--%s: %w", flag, err)
+	}
+	return contents, err
 }
 
 // repositories are the names, in lower case, of files and folders in which version control systems find commands that
@@ -345,25 +276,21 @@ func (c *Contents) checkRepositories() error {
 	return nil
 }
 
-// openFolder opens an untrusted folder. Links that leave it are not followed.
-func openFolder(name string) (*os.Root, error) {
+// inFolder reads in an untrusted folder. Links that leave it are not followed. The error names the folder, and says what
+// links may do if it is about one.
+func inFolder(name string, read func(root *os.Root) error) error {
 	root, err := os.OpenRoot(name)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", name, err)
+		return fmt.Errorf("reading %s: %w", name, err)
 	}
-	return root, nil
-}
-
-// explain adds the folder to an error, and says what links may do if it is about one.
-func explain(root *os.Root, err error) error {
-	if err == nil {
+	defer func() { _ = root.Close() }()
+	if err = read(root); err == nil {
 		return nil
 	}
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
 		if info, statErr := root.Lstat(failed.Path); statErr == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return fmt.Errorf("reading %s: %s: a symbolic link must be relative, and lead to something in this folder: %w", root.Name(), failed.Path, failed.Err)
+			return fmt.Errorf("reading %s: %s: a symbolic link must be relative, and lead to something in this folder: %w", name, failed.Path, failed.Err)
 		}
 	}
-	return fmt.Errorf("reading %s: %w", root.Name(), err)
+	return fmt.Errorf("reading %s: %w", name, err)
 }

@@ -31,42 +31,32 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Destination is the folder of a new project. It must be empty or not exist.
-type Destination struct {
-	path string
-}
-
-// NewDestination returns the destination with that path. It changes nothing; an existing folder that is not empty, or
-// no folder, is refused.
-func NewDestination(path string) (Destination, error) {
+// NewDestination returns the absolute path of the folder of a new project, which must be empty or not exist. It changes
+// nothing.
+func NewDestination(path string) (string, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return Destination{}, fmt.Errorf("finding %s: %w", path, err)
+		return "", fmt.Errorf("finding %s: %w", path, err)
 	}
 	entries, err := os.ReadDir(absolute)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return Destination{}, fmt.Errorf("%s: must be a folder that is empty or does not exist: %w", path, err)
+		return "", fmt.Errorf("%s: must be a folder that is empty or does not exist: %w", path, err)
 	case len(entries) > 0:
-		return Destination{}, fmt.Errorf("%s: must be empty, but has %s; use --update for a project that was scaffolded before", path, entries[0].Name())
+		return "", fmt.Errorf("%s: must be empty, but has %s; use --update for a project that was scaffolded before", path, entries[0].Name())
 	}
-	return Destination{path: absolute}, nil
-}
-
-// Path is the absolute path.
-func (d Destination) Path() string {
-	return d.path
+	return absolute, nil
 }
 
 // Fill writes the files into a temporary folder beside the destination, has them processed there, and then puts them
 // into place.
-func (d Destination) Fill(ctx context.Context, tree Tree, process func(ctx context.Context, folder string) error) (err error) {
-	parent := filepath.Dir(d.path)
+func Fill(ctx context.Context, destination string, tree Tree, process func(ctx context.Context, folder string) error) (err error) {
+	parent := filepath.Dir(destination)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return fmt.Errorf("creating %s: %w", parent, err)
 	}
-	temporary, err := os.MkdirTemp(parent, "."+filepath.Base(d.path)+".scaffold-")
+	temporary, err := os.MkdirTemp(parent, "."+filepath.Base(destination)+".scaffold-")
 	if err != nil {
 		return fmt.Errorf("creating a temporary folder: %w", err)
 	}
@@ -83,15 +73,15 @@ func (d Destination) Fill(ctx context.Context, tree Tree, process func(ctx conte
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return d.receive(temporary)
+	return receive(destination, temporary)
 }
 
 // receive puts the content of a folder into the destination. An existing folder stays the same folder, because it may
 // be the working directory of a shell.
-func (d Destination) receive(temporary string) error {
-	err := os.Mkdir(d.path, 0o755)
+func receive(destination, temporary string) error {
+	err := os.Mkdir(destination, 0o755)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("creating %s: %w", d.path, err)
+		return fmt.Errorf("creating %s: %w", destination, err)
 	}
 	existed := err != nil
 	entries, err := os.ReadDir(temporary)
@@ -100,7 +90,7 @@ func (d Destination) receive(temporary string) error {
 	}
 	var moved []string
 	for _, entry := range entries {
-		target := filepath.Join(d.path, entry.Name())
+		target := filepath.Join(destination, entry.Name())
 		if _, err = os.Lstat(target); err == nil {
 			err = fmt.Errorf("%s appeared in the meantime", target)
 		} else {
@@ -119,7 +109,7 @@ func (d Destination) receive(temporary string) error {
 		err = errors.Join(err, os.RemoveAll(target))
 	}
 	if !existed {
-		err = errors.Join(err, os.Remove(d.path))
+		err = errors.Join(err, os.Remove(destination))
 	}
 	return err
 }
@@ -229,50 +219,29 @@ func ReadRecord(folder string) (*Options, Tree, error) {
 }
 
 // A step is a command that makes a part of the project from other parts.
-type step struct {
-	command []string
-	purpose string
-}
+type step struct{ command, purpose string }
 
-// choosing is the step for a version of controller-gen that the templates do not have.
-func choosing(options *Options) []step {
-	if options.ControllerToolsVersion == versions.controllerTools {
-		return nil
+// Process completes a project in a folder with what is generated: requirements, code, definitions; and golden files, if
+// the project is new. Those of a project that exists are left to the author, who reviews what changes there. It writes a
+// line for each step.
+func Process(ctx context.Context, options *Options, folder string, isNew bool, out io.Writer) error {
+	steps := []step{{"go mod tidy", "resolve the requirements"}, {"make generate", "generate code and definitions"}}
+	if wanted := options.ControllerToolsVersion; wanted != versions.controllerTools {
+		choice := step{"go get -modfile=tools/go.mod sigs.k8s.io/controller-tools/cmd/controller-gen@" + wanted, "choose controller-gen"}
+		steps = slices.Insert(steps, 0, choice)
 	}
-	return []step{{
-		[]string{"go", "get", "-modfile=tools/go.mod", "sigs.k8s.io/controller-tools/cmd/controller-gen@" + options.ControllerToolsVersion}, "choose controller-gen",
-	}}
-}
-
-// Steps that complete a project.
-var (
-	tidy     = step{[]string{"go", "mod", "tidy"}, "resolve the requirements"}
-	generate = step{[]string{"make", "generate"}, "generate code and definitions"}
-	golden   = step{[]string{"make", "golden"}, "write the golden files"}
-	vet      = step{[]string{"go", "vet", "./..."}, "check that it builds"}
-)
-
-// Process completes a new project in a folder with what is generated: requirements, code, definitions, golden files. It
-// writes a line for each step.
-func Process(ctx context.Context, options *Options, folder string, out io.Writer) error {
-	if err := seedChecksums(options, folder); err != nil {
-		return err
+	if isNew {
+		if err := seedChecksums(options, folder); err != nil {
+			return err
+		}
+		steps = append(steps, step{"make golden", "write the golden files"})
 	}
-	return process(ctx, folder, out, append(choosing(options), tidy, generate, golden, vet))
-}
-
-// Reprocess is Process for a project that exists. It leaves golden files to the author, who reviews what changes there.
-func Reprocess(ctx context.Context, options *Options, folder string, out io.Writer) error {
-	return process(ctx, folder, out, append(choosing(options), tidy, generate, vet))
-}
-
-func process(ctx context.Context, folder string, out io.Writer, steps []step) error {
 	for _, program := range []string{"go", "make"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return fmt.Errorf("finding %s, which the project is completed with: %w; --skip-post-processing leaves that to you", program, err)
 		}
 	}
-	for _, step := range steps {
+	for _, step := range append(steps, step{"go vet ./...", "check that it builds"}) {
 		if err := step.run(ctx, folder, out); err != nil {
 			return err
 		}
@@ -282,10 +251,10 @@ func process(ctx context.Context, folder string, out io.Writer, steps []step) er
 
 // run shows the output of the command only if it fails.
 func (s step) run(ctx context.Context, folder string, out io.Writer) error {
-	text := strings.Join(s.command, " ")
-	fmt.Fprintf(out, "  %-24s %s … ", text, s.purpose)
+	fmt.Fprintf(out, "  %-24s %s … ", s.command, s.purpose)
 	started := time.Now()
-	command := exec.CommandContext(ctx, s.command[0], s.command[1:]...)
+	words := strings.Fields(s.command)
+	command := exec.CommandContext(ctx, words[0], words[1:]...)
 	command.Dir = folder
 	command.Env = append(os.Environ(), "GOWORK=off", "MAKEFLAGS=", "MAKELEVEL=")
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
@@ -299,7 +268,7 @@ func (s step) run(ctx context.Context, folder string, out io.Writer) error {
 	}
 	if err != nil {
 		fmt.Fprintln(out, "failed")
-		return fmt.Errorf("running %s: %w\n%s", text, err, bytes.TrimSpace(output.Bytes()))
+		return fmt.Errorf("running %s: %w\n%s", s.command, err, bytes.TrimSpace(output.Bytes()))
 	}
 	fmt.Fprintln(out, time.Since(started).Round(100*time.Millisecond))
 	return nil

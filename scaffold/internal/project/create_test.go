@@ -56,7 +56,7 @@ func TestFill(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := destination.Fill(t.Context(), small, succeed); err != nil {
+			if err := Fill(t.Context(), destination, small, succeed); err != nil {
 				t.Fatal(err)
 			}
 			want := []string{
@@ -101,7 +101,7 @@ func TestNothingIsHalfMade(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var before []string
-			err = destination.Fill(ctx, small, func(_ context.Context, temporary string) error {
+			err = Fill(ctx, destination, small, func(_ context.Context, temporary string) error {
 				if diff := cmp.Diff([]string{"-rw-r--r-- a.txt", "drwxr-xr-x folder", "-rwxr-xr-x folder/run.sh"}, listing(t, temporary)); diff != "" {
 					t.Errorf("unexpected files in the temporary folder:\n%s", diff)
 				}

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/scaffold/internal/project"
 	"github.com/component-operator/runtime/scaffold/internal/values"
 )
@@ -90,14 +91,14 @@ func TestDefinitionsOfCharts(t *testing.T) {
 			accepted = append(accepted, spec)
 			return nil
 		}
-		given, sample := valuesIn(t, fileOf(t, folder, "given-values.yaml")), valuesIn(t, derived[name].Sample)
+		given, sample := valuesIn(t, fileOf(t, folder, "given-values.yaml")), derived[name].Sample
 		if name == refusing {
 			if try(given) == nil {
 				t.Errorf("%s accepts %v", name, given)
 			}
 			continue
 		}
-		tried := []error{try(sample), try(project.Merged(sample, valuesIn(t, fileOf(t, folder, "values.yaml"))))}
+		tried := []error{try(sample), try(manifests.MergeMaps(valuesIn(t, fileOf(t, folder, "values.yaml")), sample))}
 		if len(given) > 0 && beyondValues[name] == "" {
 			tried = append(tried, try(given))
 		}
@@ -106,15 +107,15 @@ func TestDefinitionsOfCharts(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, values := range cases.Accepted {
-			tried = append(tried, try(project.Merged(values, cases.Base)))
+			tried = append(tried, try(manifests.MergeMaps(cases.Base, values)))
 		}
 		for _, values := range cases.Refused {
-			if try(project.Merged(values, cases.Base)) == nil {
+			if try(manifests.MergeMaps(cases.Base, values)) == nil {
 				t.Errorf("%s accepts %v", name, values)
 			}
 		}
 		for _, left := range cases.Left {
-			tried = append(tried, try(project.Merged(left.Values, cases.Base)))
+			tried = append(tried, try(manifests.MergeMaps(cases.Base, left.Values)))
 			if !slices.ContainsFunc(derived[name].FreeForm, func(n values.Note) bool { return n.Path == left.Path }) {
 				t.Errorf("%s: no note on %q", name, left.Path)
 			}

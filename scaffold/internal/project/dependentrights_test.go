@@ -14,6 +14,7 @@ import (
 
 	"github.com/component-operator/runtime/pkg/manifests/helm"
 	"github.com/component-operator/runtime/scaffold/internal/project"
+	"github.com/component-operator/runtime/scaffold/internal/values"
 )
 
 const defaultValues = `
@@ -28,7 +29,7 @@ class: ""
 replicas: 1
 `
 
-const manifests = `
+const dependents = `
 apiVersion: v1
 kind: ConfigMap
 metadata:
@@ -81,7 +82,7 @@ func TestOf(t *testing.T) {
 	chart := fstest.MapFS{
 		"chart/Chart.yaml":         {Data: []byte("apiVersion: v2\nname: shop\nversion: 1.0.0\n")},
 		"chart/values.yaml":        {Data: []byte(defaultValues)},
-		"chart/templates/all.yaml": {Data: []byte(manifests)},
+		"chart/templates/all.yaml": {Data: []byte(dependents)},
 	}
 	generator, err := helm.New(chart, "chart", helm.Options{})
 	if err != nil {
@@ -91,11 +92,11 @@ func TestOf(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(defaultValues), &defaults); err != nil {
 		t.Fatal(err)
 	}
-	source := project.Rendered{
-		Generator: generator, OperatorName: "shop.example.org", Values: defaults, Required: map[string]any{"region": "north"},
+	source := project.Rendered{Generator: generator, OperatorName: "shop.example.org"}
+	result := &project.Contents{Types: &values.Types{
+		Defaults: defaults, Sample: map[string]any{"region": "north"},
 		Optional: map[string]any{"class": "fast", "size": "large", "jobs": []any{map[string]any{"name": "import"}}},
-	}
-	result := &project.Contents{}
+	}}
 	if err := result.AddRights(t.Context(), source); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +117,7 @@ func TestOf(t *testing.T) {
 	if strings.Contains(notes, "no size fits") {
 		t.Errorf("a value that was made up is refused, which must not be noted:\n%s", notes)
 	}
-	source.Required = nil
+	result.Types.Sample = nil
 	if err := result.AddRights(t.Context(), source); err == nil || !strings.Contains(err.Error(), "a region is needed") {
 		t.Errorf("without a required value: got error %v", err)
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"go/token"
 	gotypes "go/types"
-	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -134,19 +133,16 @@ func (o *Options) Complete() error {
 			refuse(flag, value, strings.Join(found, "; "))
 		}
 	}
-	required := []struct{ flag, value string }{
-		{"group-name", o.GroupName}, {"kind", o.Kind}, {"operator-name", o.OperatorName}, {"go-module", o.GoModule},
-	}
-	for _, row := range required {
-		if row.value == "" {
-			problems = append(problems, fmt.Errorf("--%s: is required", row.flag))
+	for _, row := range o.Required() {
+		if *row.Value == "" {
+			problems = append(problems, fmt.Errorf("--%s: is required", row.Flag))
 		}
 	}
 	if len(problems) > 0 {
 		return errors.Join(problems...)
 	}
-	for _, row := range required {
-		check(row.flag, row.value, requiredOptions[row.flag](row.value))
+	for _, row := range o.Required() {
+		check(row.Flag, *row.Value, row.Problems(*row.Value))
 	}
 	if !versionPattern.MatchString(o.GroupVersion) {
 		refuse("group-version", o.GroupVersion, versionForm)
@@ -213,19 +209,24 @@ func (o *Options) RaiseVersions() {
 	}
 }
 
-// requiredOptions have what is wrong with a value for a required option, by the name of its flag.
-var requiredOptions = map[string]func(value string) []string{
-	"group-name": domainProblems("shop.example.org"),
-	"kind":       kindProblems,
-	// The name becomes the prefix of annotations and labels, and a finalizer.
-	"operator-name": domainProblems("webshop.shop.example.org"),
-	"go-module":     moduleProblems,
+// Required is an option without a default.
+type Required struct {
+	// Flag is the name of its flag, Text says what it is.
+	Flag, Text string
+	Value      *string
+	// Problems returns what is wrong with a value.
+	Problems func(value string) []string
 }
 
-// RequiredProblem returns what is wrong with a value for a required option, by the name of its flag; empty if nothing
-// is.
-func RequiredProblem(flag, value string) string {
-	return strings.Join(requiredOptions[flag](value), "; ")
+// Required returns the options without a default.
+func (o *Options) Required() []Required {
+	return []Required{
+		{"group-name", "API group of the component, such as shop.example.org", &o.GroupName, domainProblems("shop.example.org")},
+		{"kind", "Kind of the component, such as WebShop", &o.Kind, kindProblems},
+		// The name becomes the prefix of annotations and labels, and a finalizer.
+		{"operator-name", "Name that identifies the operator in clusters", &o.OperatorName, domainProblems("webshop.shop.example.org")},
+		{"go-module", "Path of the Go module, such as example.org/webshop-operator", &o.GoModule, moduleProblems},
+	}
 }
 
 // splitImage returns the repository and the tag of an image. The tag defaults to latest.
@@ -370,31 +371,23 @@ func list[T ~string](allowed []T) string {
 	return strings.Join(texts, ", ")
 }
 
-// questions are what templates ask the cluster.
-type questions struct {
-	// apiVersions are those whose existence templates ask for.
-	apiVersions []string
-	looksUp     bool
-}
-
 var (
 	versionQuestion = regexp.MustCompile(`\.APIVersions\.Has\s+"([^"/]+/[^"/]+(?:/[^"/]+)?)"`)
 	lookup          = regexp.MustCompile(`\blookup\s+["$.(]`)
 )
 
-// questionsOf finds out what templates ask, as far as their text shows it.
-func questionsOf(files map[string][]byte) questions {
-	var asked questions
-	for _, name := range slices.Sorted(maps.Keys(files)) {
+// questionsOf finds out what templates ask the cluster, as far as their text shows it: which versions exist, and whether
+// they look up objects.
+func questionsOf(files map[string][]byte) (apiVersions []string, looksUp bool) {
+	for name, content := range files {
 		if !strings.HasPrefix(name, "templates/") && !strings.Contains(name, "/templates/") {
 			continue
 		}
-		for _, found := range versionQuestion.FindAllSubmatch(files[name], -1) {
-			asked.apiVersions = append(asked.apiVersions, string(found[1]))
+		for _, found := range versionQuestion.FindAllSubmatch(content, -1) {
+			apiVersions = append(apiVersions, string(found[1]))
 		}
-		asked.looksUp = asked.looksUp || lookup.Match(files[name])
+		looksUp = looksUp || lookup.Match(content)
 	}
-	slices.Sort(asked.apiVersions)
-	asked.apiVersions = slices.Compact(asked.apiVersions)
-	return asked
+	slices.Sort(apiVersions)
+	return slices.Compact(apiVersions), looksUp
 }

@@ -4,6 +4,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -13,13 +14,12 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/rights"
 	"github.com/component-operator/runtime/pkg/generator"
+	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
 	"github.com/component-operator/runtime/scaffold/internal/values"
 )
@@ -50,8 +50,6 @@ type Permissions struct {
 	Cluster, Namespace []Rule
 	// Switches are for rules that not every operator needs.
 	Switches []Switch
-	// Notes say what could not be known.
-	Notes []string
 }
 
 // yamlOf returns the rules as items of a role in a chart, each below its reason.
@@ -130,7 +128,7 @@ func tableOf(permissions *Permissions) string {
 
 // permissionsOf returns what an operator with these options needs.
 func permissionsOf(options *Options, contents *Contents) *Permissions {
-	permissions := &Permissions{Notes: contents.Notes}
+	permissions := &Permissions{}
 	for _, purpose := range rights.OfOperator(schema.GroupResource{Group: options.GroupName, Resource: options.Resource}) {
 		for _, needed := range purpose.Rules {
 			rule := Rule{PolicyRule: needed, Reason: purpose.Text, Need: purpose.Need}
@@ -158,14 +156,6 @@ type Rendered struct {
 	Generator generator.Generator
 	// OperatorName is the prefix of the annotations that are policies. Required.
 	OperatorName string
-	// Values are what components get that say nothing. Default to none.
-	Values map[string]any
-	// Required are values that a component must set; they are part of each rendering. Default to none.
-	Required map[string]any
-	// Optional are values that a component may set, for what is empty by default. Default to none.
-	Optional map[string]any
-	// Choices are further values that a component may set. Default to none.
-	Choices []values.Choice
 	// APIVersions are versions, or kinds in versions, that clusters may serve, and whose existence the manifests depend
 	// on. Default to none.
 	APIVersions []string
@@ -179,14 +169,15 @@ const (
 	exampleName      = "example"
 )
 
-// AddRights finds out which rights the operator needs for what it renders. A rendering with the given values must
-// succeed; others may fail, which is noted.
+// AddRights finds out which rights the operator needs for what it renders. A rendering with the required values of the
+// contents must succeed; others may fail, which is noted.
 func (c *Contents) AddRights(ctx context.Context, source Rendered) error {
-	objects, err := renderFor(ctx, source, source.Required, nil)
+	given := cmp.Or(c.Types, &values.Types{})
+	objects, err := renderFor(ctx, source, given.Sample, nil)
 	if err != nil {
 		return err
 	}
-	again, err := renderFor(ctx, source, source.Required, nil)
+	again, err := renderFor(ctx, source, given.Sample, nil)
 	if err != nil {
 		return err
 	}
@@ -197,31 +188,23 @@ func (c *Contents) AddRights(ctx context.Context, source Rendered) error {
 	if source.LooksUp {
 		c.note("Its templates look up objects in the cluster; what they render only if such an object exists was not seen.")
 	}
-	variations, left := variationsOf(source)
+	variations, left := variationsOf(given, source.APIVersions)
 	if left > 0 {
 		c.note(fmt.Sprintf("There are too many values: %d of them were not varied.", left))
 	}
 	for _, variation := range variations {
-		more, err := renderFor(ctx, source, Merged(variation.values, source.Required), variation.apiVersions)
-		if err != nil {
-			if variation.invented {
-				continue
-			}
+		more, err := renderFor(ctx, source, manifests.MergeMaps(given.Sample, variation.values), variation.apiVersions)
+		if err != nil && !variation.invented {
 			c.note(fmt.Sprintf("It cannot be rendered with %s: %v.", variation.text, err))
-			continue
 		}
 		objects = append(objects, more...)
 	}
 	c.note(aggregationNotes(objects)...)
-	guessed := map[string]bool{}
 	needed, err := rights.Of(rights.Request{
 		ReconcilerName: source.OperatorName, Objects: objects, Everywhere: true, UpdatePolicy: types.UpdatePolicyReplace,
 		Resolve: func(kind schema.GroupKind) (rights.Resource, error) {
 			plural, _ := meta.UnsafeGuessKindToResource(kind.WithVersion(""))
-			if !guessed[kind.String()] {
-				guessed[kind.String()] = true
-				c.note(fmt.Sprintf("Nothing defines %s; its resource is taken to be %s, in namespaces.", kind, plural.Resource))
-			}
+			c.note(fmt.Sprintf("Nothing defines %s; its resource is taken to be %s, in namespaces.", kind, plural.Resource))
 			return rights.Resource{GroupResource: plural.GroupResource(), Namespaced: true}, nil
 		},
 	})
@@ -232,10 +215,12 @@ func (c *Contents) AddRights(ctx context.Context, source Rendered) error {
 	return nil
 }
 
-// note adds notes, each as a single line.
+// note adds notes that are new, each as a single line.
 func (c *Contents) note(notes ...string) {
 	for _, note := range notes {
-		c.Notes = append(c.Notes, oneLine(note))
+		if note = oneLine(note); !slices.Contains(c.Notes, note) {
+			c.Notes = append(c.Notes, note)
+		}
 	}
 }
 
@@ -266,9 +251,9 @@ func needsOf(objects []*unstructured.Unstructured, operatorName string) []rights
 
 // render calls the generator as a reconciler does, for a new component and for one that exists.
 func renderFor(ctx context.Context, source Rendered, values map[string]any, apiVersions []string) ([]*unstructured.Unstructured, error) {
-	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		return nil, fmt.Errorf("adding the types of Kubernetes: %w", err)
+	scheme, err := clients.NewScheme()
+	if err != nil {
+		return nil, err
 	}
 	clnt, err := rights.NewOfflineClient(rights.OfflineOptions{Scheme: scheme, APIVersions: apiVersions})
 	if err != nil {
@@ -305,11 +290,8 @@ func aggregationNotes(objects []*unstructured.Unstructured) []string {
 		if _, aggregated := object.Object["aggregationRule"]; !aggregated || kind != (schema.GroupKind{Group: rbacv1.GroupName, Kind: "ClusterRole"}) {
 			continue
 		}
-		note := fmt.Sprintf("%s collects the rules of other roles. To write and bind it, the operator needs the verbs escalate and bind for clusterroles, "+
-			"which allow everything: they are left to rbac.additionalRules.", types.ObjectText(kind, "", object.GetName()))
-		if !slices.Contains(notes, note) {
-			notes = append(notes, note)
-		}
+		notes = append(notes, fmt.Sprintf("%s collects the rules of other roles. To write and bind it, the operator needs the verbs escalate and bind for clusterroles, "+
+			"which allow everything: they are left to rbac.additionalRules.", types.ObjectText(kind, "", object.GetName())))
 	}
 	return notes
 }

@@ -5,7 +5,9 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
+	"errors"
 	"fmt"
 	"go/format"
 	"io/fs"
@@ -22,6 +24,7 @@ import (
 )
 
 const (
+	layers    = "templates" // the folder of the layers
 	suffix    = ".tmpl"
 	partsFile = "parts" + suffix
 	common    = "common"
@@ -34,21 +37,13 @@ type parameters struct {
 	Options
 	// Program is the name of the program, and of the operator's chart.
 	Program string
-	// Package is how main.go calls the operator's package.
-	Package string
-	// Group, Version, Plural and Singular name the component's resource. In files of the API, Version is that of the
-	// file; elsewhere it is the one that is stored.
-	Group, Version, Plural, Singular string
+	// Version and Singular name the component's resource, beside GroupName and Resource. In files of the API, Version is
+	// that of the file; elsewhere it is the one that is stored.
+	Version, Singular string
 	// Stored reports whether Version is stored.
 	Stored bool
 	// ImageRepository and ImageTag are the parts of Image.
 	ImageRepository, ImageTag string
-	// Module is the Go module.
-	Module string
-	// Licensed reports whether the project has a license.
-	Licensed bool
-	// Validating and Mutating report whether there is such a webhook.
-	Validating, Mutating bool
 	// Webhooks are the admission webhooks.
 	Webhooks []admission
 	// WebhookServer reports whether there are webhooks: for admission, or for conversion between versions.
@@ -70,23 +65,12 @@ type parameters struct {
 	ValuesImports []string
 	// DangerousTypes reports whether there are numbers that are no integers.
 	DangerousTypes bool
-	// Overlaps are capabilities whose fields are values of the chart.
-	Overlaps []string
-	// ClusterRules and NamespaceRules are the rules of the operator's roles, as YAML.
-	ClusterRules, NamespaceRules string
-	// RightsSwitches are values of the operator's chart that give it rights.
-	RightsSwitches []Switch
-	// RightsTable lists the same rules with their reasons, as Markdown.
-	RightsTable string
-	// RightsNotes say what could not be known.
-	RightsNotes []string
+	// Permissions are what the operator may do.
+	Permissions *Permissions
 }
 
 // admission is an admission webhook.
-type admission struct {
-	Kind, Name, Path, Operations    string
-	Group, Version, Plural, Program string
-}
+type admission struct{ Kind, Name, Path string }
 
 // Render returns the files of a project whose options are complete. Generated files are not among them.
 func Render(options *Options, contents *Contents) (Tree, error) {
@@ -94,28 +78,34 @@ func Render(options *Options, contents *Contents) (Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	layers := []string{common}
+	chosen := []string{common}
 	if options.Generator == GeneratorGo || options.Generator == GeneratorResources {
-		layers = append(layers, code)
+		chosen = append(chosen, code)
 	}
-	layers = append(layers, string(options.Generator))
+	chosen = append(chosen, string(options.Generator))
 	if data.WebhookServer {
-		layers = append(layers, "webhooks")
+		chosen = append(chosen, "webhooks")
 	}
 	if len(options.ServedVersions) > 0 {
-		layers = append(layers, "conversion")
+		chosen = append(chosen, "conversion")
 	}
 	if options.License == LicenseApache {
-		layers = append(layers, "apache")
+		chosen = append(chosen, "apache")
 	}
-	parts := template.New("").Delims("[[", "]]").Option("missingkey=error").Funcs(template.FuncMap{"header": data.header, "markdown": markdown})
-	for _, layer := range layers[1:] {
-		if err := parseParts(parts, layer); err != nil {
-			return nil, err
+	parts := template.New("").Delims("[[", "]]").Option("missingkey=error").Funcs(template.FuncMap{
+		"header": data.header, "markdown": markdown, "rules": yamlOf, "rightsTable": tableOf,
+	})
+	for _, layer := range chosen {
+		content, err := embedded.ReadFile(path.Join(layers, layer, partsFile))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // not all layers contribute to files of the common one
+		}
+		if _, parseErr := parts.Parse(string(content)); err != nil || parseErr != nil {
+			return nil, fmt.Errorf("reading the parts of layer %s: %w", layer, errors.Join(err, parseErr))
 		}
 	}
 	tree := Tree{}
-	for _, layer := range layers {
+	for _, layer := range chosen {
 		if err := renderLayer(tree, parts, layer, data); err != nil {
 			return nil, err
 		}
@@ -136,56 +126,53 @@ func newParameters(options *Options, contents *Contents) (*parameters, error) {
 	}
 	data := &parameters{
 		Options: *options,
-		Program: options.program(), Package: strings.ToLower(options.Kind), Module: options.GoModule,
-		Group: options.GroupName, Version: options.GroupVersion, Stored: true, Plural: options.Resource, Singular: strings.ToLower(options.Kind),
+		Program: options.program(), Version: options.GroupVersion, Stored: true, Singular: strings.ToLower(options.Kind),
 		ImageRepository: repository, ImageTag: tag,
-		Licensed: options.License != LicenseNone, Validating: options.ValidatingWebhook, Mutating: options.MutatingWebhook,
 		Typed: options.Generator == GeneratorResources, LogrVersion: versions.logr, Contents: contents, Sample: " {}",
-		ContentsFolder: ContentsFolder(options),
+		ContentsFolder: ContentsFolder(options), Permissions: permissionsOf(options, contents),
 	}
-	data.setValues()
-	permissions := permissionsOf(options, contents)
-	data.ClusterRules, data.NamespaceRules = yamlOf(permissions.Cluster), yamlOf(permissions.Namespace)
-	data.RightsSwitches = permissions.Switches
-	data.RightsTable, data.RightsNotes = tableOf(permissions), permissions.Notes
+	if err := data.setValues(); err != nil {
+		return nil, err
+	}
 	add := func(kind, verb string) {
-		segments := []string{verb, strings.ReplaceAll(data.Group, ".", "-"), data.Version, data.Singular}
+		segments := []string{verb, strings.ReplaceAll(data.GroupName, ".", "-"), data.Version, data.Singular}
 		data.Webhooks = append(data.Webhooks, admission{
-			Kind: kind, Name: verb + "." + data.Plural + "." + data.Group, Path: "/" + strings.Join(segments, "-"), Operations: "CREATE, UPDATE",
-			Group: data.Group, Version: data.Version, Plural: data.Plural, Program: data.Program,
+			Kind: kind, Name: verb + "." + data.Resource + "." + data.GroupName, Path: "/" + strings.Join(segments, "-"),
 		})
 	}
-	if data.Mutating {
+	if data.MutatingWebhook {
 		add("Mutating", "mutate")
 	}
-	if data.Validating {
+	if data.ValidatingWebhook {
 		add("Validating", "validate")
 	}
 	data.WebhookServer = len(data.Webhooks) > 0 || len(data.ServedVersions) > 0
 	return data, nil
 }
 
-// setValues sets what depends on the values of a chart.
-func (p *parameters) setValues() {
-	types := p.Contents.Types
-	if types == nil {
-		p.Capabilities = capabilitiesOf(p.Generator)
-		return
-	}
+// setValues sets what depends on the values of a chart, if there is one.
+func (p *parameters) setValues() error {
+	types := cmp.Or(p.Contents.Types, &values.Types{})
 	p.DangerousTypes = types.Numbers
-	if sample := strings.TrimSpace(string(types.Sample)); sample != "{}" && sample != "" {
-		p.Sample = "\n  " + strings.ReplaceAll(sample, "\n", "\n  ")
+	if len(types.Sample) > 0 {
+		sample, err := yaml.Marshal(types.Sample)
+		if err != nil {
+			return fmt.Errorf("writing the sample: %w", err)
+		}
+		p.Sample = "\n  " + strings.ReplaceAll(strings.TrimSpace(string(sample)), "\n", "\n  ")
 	}
 	for _, imported := range types.Imports {
 		p.ValuesImports = append(p.ValuesImports, strings.TrimSpace(values.Alias(imported)+" "+strconv.Quote(imported)))
 	}
 	for _, capability := range capabilities {
-		if slices.ContainsFunc(capability.Fields, func(field string) bool { return slices.Contains(types.Fields, field) }) {
-			p.Overlaps = append(p.Overlaps, capability.Type)
-			continue
+		if p.Typed {
+			capability.Line = cmp.Or(capability.TypedLine, capability.Line)
 		}
-		p.Capabilities = append(p.Capabilities, capability)
+		if !slices.ContainsFunc(capability.Fields, func(field string) bool { return slices.Contains(types.Fields, field) }) {
+			p.Capabilities = append(p.Capabilities, capability)
+		}
 	}
+	return nil
 }
 
 // header returns the comment that a source file begins with: owner and license, if the author wants that.
@@ -194,17 +181,6 @@ func (p *parameters) header(comment string) string {
 		return ""
 	}
 	return fmt.Sprintf("%s SPDX-FileCopyrightText: %s\n%s SPDX-License-Identifier: %s\n\n", comment, p.Owner, comment, p.License)
-}
-
-func parseParts(parts *template.Template, layer string) error {
-	content, err := fs.ReadFile(layersFS(), path.Join(layer, partsFile))
-	if err != nil {
-		return nil //nolint:nilerr // not all layers contribute to files of the common one
-	}
-	if _, err := parts.Parse(string(content)); err != nil {
-		return fmt.Errorf("parsing the parts of layer %s: %w", layer, err)
-	}
-	return nil
 }
 
 // versionPart stands for a version in paths. Such a file exists for each version.
@@ -222,20 +198,25 @@ func (p *parameters) versions() []*parameters {
 }
 
 func renderLayer(tree Tree, parts *template.Template, layer string, data *parameters) error {
-	return fs.WalkDir(layersFS(), layer, func(source string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || entry.Name() == partsFile {
+	files, err := fs.Sub(embedded, path.Join(layers, layer))
+	if err != nil {
+		return fmt.Errorf("reading layer %s: %w", layer, err)
+	}
+	return fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || name == partsFile {
 			return err
 		}
-		content, err := fs.ReadFile(layersFS(), source)
+		content, err := fs.ReadFile(files, name)
 		if err != nil {
-			return fmt.Errorf("reading template %s: %w", source, err)
+			return fmt.Errorf("reading template %s of layer %s: %w", name, layer, err)
 		}
-		if !strings.Contains(source, versionPart) {
-			return renderFile(tree, parts, source, content, data)
+		versions := []*parameters{data}
+		if strings.Contains(name, versionPart) {
+			versions = data.versions()
 		}
-		for _, version := range data.versions() {
-			if err := renderFile(tree, parts, source, content, version); err != nil {
-				return err
+		for _, version := range versions {
+			if err := renderFile(tree, parts, name, string(content), version); err != nil {
+				return fmt.Errorf("rendering layer %s: %w", layer, err)
 			}
 		}
 		return nil
@@ -243,16 +224,20 @@ func renderLayer(tree Tree, parts *template.Template, layer string, data *parame
 }
 
 // renderFile adds the file that a template makes, unless that consists of white space.
-func renderFile(tree Tree, parts *template.Template, source string, content []byte, data *parameters) error {
-	rendered, err := execute(parts, source, content, data)
+func renderFile(tree Tree, parts *template.Template, name, content string, data *parameters) error {
+	parsed, err := parts.New(name).Parse(content)
 	if err != nil {
 		return err
 	}
+	var out bytes.Buffer
+	if err := parsed.Execute(&out, data); err != nil {
+		return err
+	}
+	rendered := out.Bytes()
 	if len(bytes.TrimSpace(rendered)) == 0 {
 		return nil
 	}
-	_, name, _ := strings.Cut(strings.TrimSuffix(source, suffix), "/") // the first element is the layer
-	target := strings.NewReplacer(versionPart, data.Version, "__kind__", data.Singular).Replace(name)
+	target := strings.NewReplacer(versionPart, data.Version, "__kind__", data.Singular).Replace(strings.TrimSuffix(name, suffix))
 	if _, exists := tree[target]; exists {
 		return fmt.Errorf("two layers have a file %s", target)
 	}
@@ -263,21 +248,6 @@ func renderFile(tree Tree, parts *template.Template, source string, content []by
 	}
 	tree[target] = rendered
 	return nil
-}
-
-func execute(parts *template.Template, source string, content []byte, data *parameters) ([]byte, error) {
-	parsed, err := parts.Clone()
-	if err != nil {
-		return nil, fmt.Errorf("preparing template %s: %w", source, err)
-	}
-	if parsed, err = parsed.New(source).Parse(string(content)); err != nil {
-		return nil, fmt.Errorf("parsing template %s: %w", source, err)
-	}
-	var rendered bytes.Buffer
-	if err := parsed.Execute(&rendered, data); err != nil {
-		return nil, fmt.Errorf("rendering template %s: %w", source, err)
-	}
-	return rendered.Bytes(), nil
 }
 
 // embedded are what scaffolded projects are made of.
@@ -293,12 +263,6 @@ func execute(parts *template.Template, source string, content []byte, data *para
 //
 //go:embed all:templates
 var embedded embed.FS
-
-// layersFS returns the layers.
-func layersFS() fs.FS {
-	layers, _ := fs.Sub(embedded, "templates") // it fails for invalid paths only
-	return layers
-}
 
 // runtimeModule is the module that scaffolded projects build on.
 const runtimeModule = "github.com/component-operator/runtime"
@@ -363,17 +327,6 @@ var capabilities = []capability{
 	{Type: "DriftSpec", Fields: []string{"driftPolicy"}, Line: "users can choose what happens if other clients change dependents."},
 	{Type: "DeletionSpec", Fields: []string{"maxDeletions"}, Line: "users can choose how many dependents may be deleted at once without approval."},
 	{Type: "TypeSpec", Fields: []string{"additionalManagedTypes"}, Line: "users can name further types whose instances block the deletion of the component."},
-}
-
-// capabilitiesOf returns all capabilities, as they are with a kind of generator.
-func capabilitiesOf(generator GeneratorKind) []capability {
-	result := slices.Clone(capabilities)
-	for i, capability := range result {
-		if generator == GeneratorResources && capability.TypedLine != "" {
-			result[i].Line = capability.TypedLine
-		}
-	}
-	return result
 }
 
 // What a chart or kustomization says gets into files of the project through the functions below, through packages that

@@ -27,6 +27,8 @@ type Update struct {
 	Changes map[string][]byte
 	// Conflicts say for files why they stay as they are, although the templates say something else.
 	Conflicts map[string]string
+	// before are the files that exist.
+	before Tree
 	// record is written last.
 	record Tree
 	// windows are the files whose lines end with CR LF, unlike what scaffold wrote. They keep that.
@@ -39,17 +41,14 @@ type Update struct {
 // markers, a file that cannot be merged gets conflict markers. Kept is the folder of the chart or kustomization if that
 // is the project's own, with the edits of its author; empty if it is another one.
 func PlanUpdate(ctx context.Context, folder string, then, now Tree, markers bool, kept string) (*Update, error) {
-	update := &Update{folder: folder, Changes: map[string][]byte{}, Conflicts: map[string]string{}, record: Tree{}, open: map[string]bool{}, windows: map[string]bool{}}
-	paths := map[string]bool{}
-	for _, tree := range []Tree{then, now} {
-		for path := range tree {
-			paths[path] = true
-		}
+	update := &Update{folder: folder, Changes: map[string][]byte{}, Conflicts: map[string]string{}, before: Tree{}, open: map[string]bool{}, windows: map[string]bool{}}
+	all, base := maps.Clone(then), maps.Clone(now)
+	maps.Copy(all, now)
+	for _, tree := range []Tree{all, base} {
+		delete(tree, optionsRecord)
+		delete(tree, filesRecord)
 	}
-	delete(paths, optionsRecord)
-	delete(paths, filesRecord)
-	base := maps.Clone(now)
-	for _, path := range slices.Sorted(maps.Keys(paths)) {
+	for _, path := range all.Paths() {
 		if err := update.plan(ctx, path, then, now, markers); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
@@ -61,8 +60,6 @@ func PlanUpdate(ctx context.Context, folder string, then, now Tree, markers bool
 			}
 		}
 	}
-	delete(base, optionsRecord)
-	delete(base, filesRecord)
 	update.record = Tree{optionsRecord: now[optionsRecord], filesRecord: recordOf(base)}
 	return update, nil
 }
@@ -76,6 +73,9 @@ func (u *Update) plan(ctx context.Context, path string, then, now Tree, markers 
 	current, err := os.ReadFile(filepath.Join(u.folder, filepath.FromSlash(path)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	if err == nil {
+		u.before[path] = current
 	}
 	former, latest := contentOf(then, path), contentOf(now, path)
 	if u.windows[path] = usesWindowsLines(current) && !usesWindowsLines(former); u.windows[path] {
@@ -150,21 +150,17 @@ func contentOf(tree Tree, path string) []byte {
 }
 
 // Sides returns the files that change: as they are, and as they will be.
-func (u *Update) Sides() (before, after Tree, err error) {
+func (u *Update) Sides() (before, after Tree) {
 	before, after = Tree{}, Tree{}
 	for path, content := range u.Changes {
 		if content != nil {
 			after[path] = content
 		}
-		current, err := os.ReadFile(filepath.Join(u.folder, filepath.FromSlash(path)))
-		switch {
-		case err == nil:
+		if current, exists := u.before[path]; exists {
 			before[path] = current
-		case !errors.Is(err, fs.ErrNotExist):
-			return nil, nil, fmt.Errorf("reading %s: %w", path, err)
 		}
 	}
-	return before, after, nil
+	return before, after
 }
 
 // EndVersions names the folders of versions of the API that are left out and that still have files: those that the author
@@ -316,10 +312,8 @@ func mergeFiles(ctx context.Context, then, now, current []byte) (merged []byte, 
 		return nil, 0, fmt.Errorf("merging: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	for name, content := range map[string][]byte{"then": then, "now": now, "current": current} {
-		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
-			return nil, 0, fmt.Errorf("merging: %w", err)
-		}
+	if err := (Tree{"then": then, "now": now, "current": current}).WriteTo(folder); err != nil {
+		return nil, 0, fmt.Errorf("merging: %w", err)
 	}
 	command := exec.CommandContext(ctx, "git", "merge-file", "-p", "-L", "yours", "-L", "scaffolded then", "-L", "scaffolded now", "current", "then", "now")
 	command.Dir = folder
@@ -350,7 +344,7 @@ func mergeModule(then, now, current []byte) ([]byte, error) {
 		failures = append(failures, merged.AddGoStmt(latest.Go.Version))
 	}
 	for _, folder := range latest.Ignore {
-		if !ignores(former, folder) && !ignores(merged, folder) {
+		if !slices.ContainsFunc(former.Ignore, func(had *modfile.Ignore) bool { return had.Path == folder.Path }) {
 			failures = append(failures, merged.AddIgnore(folder.Path))
 		}
 	}
@@ -383,10 +377,6 @@ func mergeRequirements(latest, requirements []*modfile.Require) []*modfile.Requi
 		}
 	}
 	return requirements
-}
-
-func ignores(file *modfile.File, wanted *modfile.Ignore) bool {
-	return slices.ContainsFunc(file.Ignore, func(have *modfile.Ignore) bool { return have.Path == wanted.Path })
 }
 
 func replaces(file *modfile.File, wanted *modfile.Replace) bool {

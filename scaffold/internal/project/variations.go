@@ -11,7 +11,9 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/scaffold/internal/values"
 )
 
 // maxVariations limits the number of renderings.
@@ -31,41 +33,39 @@ type variation struct {
 // variationsOf returns variations with each boolean turned, with all of them true, with each choice and each optional
 // value set, and with all of that, also in a cluster that serves all versions that the manifests ask for; and the
 // number of values that are left out.
-func variationsOf(source Rendered) (variations []variation, left int) {
+func variationsOf(given *values.Types, apiVersions []string) (variations []variation, left int) {
 	everything := map[string]any{}
 	add := func(text string, path []string, value any, invented bool) {
 		if len(variations) == maxVariations {
 			left++
 			return
 		}
-		values := map[string]any{}
-		setValue(values, path, value)
-		variations = append(variations, variation{text: text, values: values, invented: invented})
+		variations = append(variations, variation{text: text, values: valueAt(path, value), invented: invented})
 	}
-	walkBooleans(source.Values, nil, func(path []string, value bool) {
-		setValue(everything, path, true)
+	walkBooleans(given.Defaults, nil, func(path []string, value bool) {
+		manifests.MergeMapInto(everything, valueAt(path, true))
 		add(fmt.Sprintf("%s=%t", strings.Join(path, "."), !value), path, !value, false)
 	})
 	turned := len(variations)
-	for _, choice := range source.Choices {
-		if value, found, err := unstructured.NestedFieldNoCopy(source.Values, choice.Path...); err != nil || !found || !reflect.DeepEqual(value, choice.Value) {
+	for _, choice := range given.Choices {
+		if value, found, err := unstructured.NestedFieldNoCopy(given.Defaults, choice.Path...); err != nil || !found || !reflect.DeepEqual(value, choice.Value) {
 			add(fmt.Sprintf("%s=%v", strings.Join(choice.Path, "."), choice.Value), choice.Path, choice.Value, false)
 		}
 	}
 	if turned > 1 {
-		variations = append(variations, variation{text: "all booleans true", values: runtime.DeepCopyJSON(everything)})
+		variations = append(variations, variation{text: "all booleans true", values: everything})
 	}
-	walkOptional(source.Optional, source.Values, nil, func(path []string, value any) {
+	walkOptional(given.Optional, given.Defaults, nil, func(path []string, value any) {
 		add(strings.Join(path, ".")+" set", path, value, true)
 	})
-	if len(source.Optional) > 0 {
-		variations = append(variations, variation{text: "everything set", values: Merged(everything, source.Optional), invented: true})
+	if len(given.Optional) > 0 {
+		variations = append(variations, variation{text: "everything set", values: manifests.MergeMaps(given.Optional, everything), invented: true})
 	}
-	if len(source.APIVersions) > 0 {
-		served := strings.Join(source.APIVersions, ", ") + " in the cluster"
+	if len(apiVersions) > 0 {
+		served := strings.Join(apiVersions, ", ") + " in the cluster"
 		variations = append(variations,
-			variation{text: served, apiVersions: source.APIVersions},
-			variation{text: "all booleans true, and " + served, values: runtime.DeepCopyJSON(everything), apiVersions: source.APIVersions})
+			variation{text: served, apiVersions: apiVersions},
+			variation{text: "all booleans true, and " + served, values: everything, apiVersions: apiVersions})
 	}
 	return variations, left
 }
@@ -98,34 +98,10 @@ func walkBooleans(values map[string]any, path []string, visit func(path []string
 	}
 }
 
-func setValue(values map[string]any, path []string, value any) {
-	for _, key := range path[:len(path)-1] {
-		next, ok := values[key].(map[string]any)
-		if !ok {
-			next = map[string]any{}
-			values[key] = next
-		}
-		values = next
+// valueAt returns values with nothing but the one at a path.
+func valueAt(path []string, value any) map[string]any {
+	for _, key := range slices.Backward(path[1:]) {
+		value = map[string]any{key: value}
 	}
-	values[path[len(path)-1]] = value
-}
-
-// Merged returns a copy of the values with the others merged in, of which the first win.
-func Merged(values, others map[string]any) map[string]any {
-	result := runtime.DeepCopyJSON(values)
-	if result == nil {
-		result = map[string]any{}
-	}
-	for key, other := range others {
-		value, exists := result[key]
-		deeper, isMap := value.(map[string]any)
-		otherMap, otherIsMap := other.(map[string]any)
-		switch {
-		case !exists:
-			result[key] = runtime.DeepCopyJSONValue(other)
-		case isMap && otherIsMap:
-			result[key] = Merged(deeper, otherMap)
-		}
-	}
-	return result
+	return map[string]any{path[0]: value}
 }

@@ -5,9 +5,11 @@ package values
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,6 +18,8 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/internal/helm"
 )
 
 // A source is a chart with its subcharts as it was read. Paths are keys with separators.
@@ -34,7 +38,7 @@ type subchart struct {
 }
 
 // load reads a chart and its subcharts. The path is that of the chart's values in those of the outermost parent.
-func load(chart Chart, path string) (*source, error) {
+func load(chart helm.Anatomy, path string) (*source, error) {
 	s := &source{charts: map[string]subchart{"": {}}}
 	var err error
 	if s.defaults, err = readValues(chart.Values); err != nil {
@@ -51,14 +55,15 @@ func load(chart Chart, path string) (*source, error) {
 		s.charts[""] = subchart{schema: schema}
 	}
 	for _, d := range chart.Dependencies {
-		if d.key() == "" {
+		key := cmp.Or(d.Alias, d.Name)
+		if key == "" {
 			return nil, in(path, errors.New("a dependency has no name"))
 		}
-		below, err := load(d.Chart, join(path, d.key()))
+		below, err := load(d, join(path, key))
 		if err != nil {
 			return nil, err
 		}
-		if err := s.adopt(d, below); err != nil {
+		if err := s.adopt(key, d, below); err != nil {
 			return nil, in(path, err)
 		}
 	}
@@ -68,7 +73,7 @@ func load(chart Chart, path string) (*source, error) {
 
 // addSwitches adds the values by which Helm switches subcharts on and off, and those for all charts. Without any, a
 // subchart is on.
-func (s *source) addSwitches(dependencies []Dependency) {
+func (s *source) addSwitches(dependencies []helm.Anatomy) {
 	add := func(path []string, value any, text string) {
 		existing, _, err := unstructured.NestedFieldNoCopy(s.defaults, path...)
 		if err == nil && existing == nil {
@@ -79,7 +84,7 @@ func (s *source) addSwitches(dependencies []Dependency) {
 		}
 	}
 	for _, d := range dependencies {
-		for _, condition := range d.conditions() {
+		for _, condition := range conditions(d) {
 			add(strings.Split(condition, "."), true, "Switches a subchart on and off.")
 		}
 		for _, tag := range d.Tags {
@@ -99,20 +104,13 @@ func in(path string, err error) error {
 	return fmt.Errorf("subchart %q: %w", path, err)
 }
 
-func (d Dependency) key() string {
-	if d.Alias != "" {
-		return d.Alias
-	}
-	return d.Name
-}
-
-func (d Dependency) conditions() []string {
+// conditions returns the paths of values that switch a subchart on and off.
+func conditions(d helm.Anatomy) []string {
 	return strings.FieldsFunc(d.Condition, func(c rune) bool { return c == ',' || c == ' ' })
 }
 
 // adopt puts a subchart below its parent, whose defaults win.
-func (s *source) adopt(d Dependency, below *source) error {
-	key := d.key()
+func (s *source) adopt(key string, d helm.Anatomy, below *source) error {
 	delete(below.defaults, "global")
 	switch own := s.defaults[key].(type) {
 	case nil:
@@ -123,20 +121,18 @@ func (s *source) adopt(d Dependency, below *source) error {
 		return fmt.Errorf("values.yaml: %q is the name of a subchart and must be an object, not %s", key, literal(own))
 	}
 	for path, r := range below.remarks {
-		full := key + separator + path
+		full := within(key, path)
 		if own, ok := s.remarks[full]; ok && own.text != "" {
 			r.text = own.text
 		}
 		s.remarks[full] = r
 	}
 	for path, chart := range below.charts {
-		full := key + separator + path
 		if path == "" {
-			full = key
 			chart.switched = d.Condition != "" || len(d.Tags) > 0
-			chart.off = !d.on(s.defaults)
+			chart.off = !isOn(d, s.defaults)
 		}
-		s.charts[full] = chart
+		s.charts[within(key, path)] = chart
 	}
 	return nil
 }
@@ -161,10 +157,7 @@ func readValues(content []byte) (map[string]any, error) {
 // merge returns the values with those of a higher precedence put over them, as Helm merges: objects key by key,
 // anything else as a whole; null removes a key. The arguments are not changed.
 func merge(low, high map[string]any) map[string]any {
-	merged := make(map[string]any, len(low)+len(high))
-	for key, value := range low {
-		merged[key] = value
-	}
+	merged := maps.Clone(low)
 	for key, value := range high {
 		lower, lowerIsMap := merged[key].(map[string]any)
 		higher, higherIsMap := value.(map[string]any)
@@ -180,10 +173,10 @@ func merge(low, high map[string]any) map[string]any {
 	return merged
 }
 
-// on reports whether the subchart is part of a release with the values of the parent: the first condition that is a
+// isOn reports whether the subchart is part of a release with the values of the parent: the first condition that is a
 // boolean decides, then tags do.
-func (d Dependency) on(parent map[string]any) bool {
-	for _, path := range d.conditions() {
+func isOn(d helm.Anatomy, parent map[string]any) bool {
+	for _, path := range conditions(d) {
 		if value, found, err := unstructured.NestedBool(parent, strings.Split(path, ".")...); found && err == nil {
 			return value
 		}
@@ -207,15 +200,9 @@ func (s *source) schemas(path string, given []*jsonschema.Schema) []*jsonschema.
 // below returns the subcharts in a value.
 func (s *source) below(path string) []string {
 	var names []string
-	for _, below := range sortedKeys(s.charts) {
-		name := below
-		if path != "" {
-			var isBelow bool
-			if name, isBelow = strings.CutPrefix(below, path+separator); !isBelow {
-				continue
-			}
-		}
-		if name != "" && !strings.Contains(name, separator) {
+	for _, below := range slices.Sorted(maps.Keys(s.charts)) {
+		name := below[strings.LastIndex(below, separator)+1:]
+		if name != "" && below == within(path, name) {
 			names = append(names, name)
 		}
 	}
@@ -237,23 +224,22 @@ type fallback struct {
 
 // below returns the default of a field.
 func (f fallback) below(name string) fallback {
-	path := name
-	if f.path != "" {
-		path = f.path + separator + name
-	}
 	fields, _ := f.value.(map[string]any)
 	value := fields[name]
-	return fallback{value: value, set: value != nil, path: path}
+	return fallback{value: value, set: value != nil, path: within(f.path, name)}
 }
 
 // keys returns the names that values.yaml has below this value. Sorted.
 func (f fallback) keys() []string {
 	fields, _ := f.value.(map[string]any)
-	return sortedKeys(fields)
+	return slices.Sorted(maps.Keys(fields))
 }
 
 // separator divides the keys of a path. No YAML key has it.
 const separator = "\x00"
+
+// within returns the path of what is below a value. Either part may be empty, which stands for the value itself.
+func within(path, below string) string { return strings.Trim(path+separator+below, separator) }
 
 // A remark is what values.yaml says about a value beside the value.
 type remark struct {
@@ -294,17 +280,8 @@ func collectRemarks(node *yamlv3.Node, path string, remarks map[string]remark) {
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
-		full := key.Value
-		if path != "" {
-			full = path + separator + key.Value
-		}
-		text := commentText(key.HeadComment)
-		if text == "" {
-			text = commentText(value.LineComment)
-		}
-		if text == "" {
-			text = commentText(key.LineComment)
-		}
+		full := within(path, key.Value)
+		text := cmp.Or(commentText(key.HeadComment), commentText(value.LineComment), commentText(key.LineComment))
 		remarks[full] = remark{text: text, float: value.Kind == yamlv3.ScalarNode && value.Tag == "!!float"}
 		collectRemarks(value, full, remarks)
 	}
@@ -338,7 +315,7 @@ func commentText(comment string) string {
 		switch {
 		case strings.HasPrefix(trimmed, "@schema"):
 			skipping = !skipping
-		case skipping, strings.HasPrefix(trimmed, "@"), trimmed == "", isRuler(trimmed):
+		case skipping, strings.HasPrefix(trimmed, "@"), isRuler(trimmed):
 		case strings.HasPrefix(trimmed, "-- "), trimmed == "--":
 			// helm-docs: the description begins here.
 			lines = []string{typeHint.ReplaceAllString(strings.TrimSpace(strings.TrimPrefix(trimmed, "--")), "")}
@@ -412,15 +389,6 @@ func accepts(schemas []*jsonschema.Schema, value any) bool {
 		_, err := safely(func() (struct{}, error) { return struct{}{}, s.Validate(value) })
 		return err != nil
 	})
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // literal returns a value as JSON, for comments.

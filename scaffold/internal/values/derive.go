@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -51,7 +52,6 @@ type node struct {
 
 type field struct {
 	name, goName string
-	doc          string
 	initial      string // the default, as JSON
 	node         *node
 	required     bool
@@ -78,10 +78,7 @@ type input struct {
 }
 
 func (d *deriver) note(path, format string, args ...any) {
-	note := Note{Path: path, Reason: fmt.Sprintf(format, args...)}
-	if !slices.Contains(d.notes, note) {
-		d.notes = append(d.notes, note)
-	}
+	d.notes = append(d.notes, Note{Path: path, Reason: fmt.Sprintf(format, args...)})
 }
 
 // unchecked notes that only the chart's schema checks something.
@@ -183,7 +180,7 @@ func (d *deriver) remark(in input) remark {
 func (d *deriver) choose(path []string, listed []any) {
 	for _, value := range listed {
 		var plain any
-		if err := json.Unmarshal([]byte(literal(value)), &plain); err == nil && plain != nil {
+		if err := convert(value, &plain); err == nil && plain != nil {
 			d.choices = append(d.choices, Choice{Path: path, Value: plain})
 		}
 	}
@@ -306,7 +303,7 @@ func (d *deriver) makeField(name string, f *facts, in input) *field {
 	if n == nil {
 		return nil
 	}
-	child := &field{name: name, node: n, doc: n.doc}
+	child := &field{name: name, node: n}
 	required := slices.Contains(f.required(), name)
 	if below.def.set {
 		required = len(below.schemas) > 0 && !accepts(below.schemas, below.def.value)
@@ -381,7 +378,7 @@ func isData(path string, value map[string]any) bool {
 	name := strings.ToLower(path[strings.LastIndex(path, ".")+1:])
 	return len(value) == 0 ||
 		slices.ContainsFunc(shapes, func(shape string) bool { return strings.HasSuffix(name, shape) }) ||
-		slices.ContainsFunc(sortedKeys(value), func(key string) bool { return strings.Contains(key, "/") })
+		slices.ContainsFunc(slices.Collect(maps.Keys(value)), func(key string) bool { return strings.Contains(key, "/") })
 }
 
 // common returns the kind of all elements of a list: anything, if they differ. Objects stay free-form: each shows only

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/yaml"
 
+	"github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/scaffold/internal/values"
 )
 
@@ -29,7 +30,7 @@ func TestDeclarations(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, archive := range archives {
-		types, err := values.Derive(readChart(t, archive), values.Options{Name: "ShopValues"})
+		types, err := values.Derive(readChart(t, archive), "ShopValues")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +38,7 @@ func TestDeclarations(t *testing.T) {
 		for _, note := range types.FreeForm {
 			fmt.Fprintf(&got, "%q: %s\n", note.Path, note.Reason)
 		}
-		fmt.Fprintf(&got, "\nSample:\n%s\nOptional:\n%s\n%s", types.Sample, types.Optional, types.Declarations)
+		fmt.Fprintf(&got, "\nSample:\n%s\nOptional:\n%s\n%s", text(t, types.Sample), text(t, types.Optional), types.Declarations)
 		golden := strings.TrimSuffix(archive, ".txtar") + ".golden"
 		if *update {
 			if err := os.WriteFile(golden, []byte(got.String()), 0o600); err != nil {
@@ -54,8 +55,18 @@ func TestDeclarations(t *testing.T) {
 	}
 }
 
+// text returns values as YAML.
+func text(t *testing.T, values map[string]any) string {
+	t.Helper()
+	content, err := yaml.Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
 // readChart reads a chart and its subcharts from an archive.
-func readChart(t *testing.T, path string) values.Chart {
+func readChart(t *testing.T, path string) helm.Anatomy {
 	t.Helper()
 	archive, err := txtar.ParseFile(path)
 	if err != nil {
@@ -65,14 +76,12 @@ func readChart(t *testing.T, path string) values.Chart {
 	for _, file := range archive.Files {
 		files[file.Name] = file.Data
 	}
-	chart := values.Chart{Values: files["values.yaml"], Schema: files["values.schema.json"]}
-	var metadata struct{ Dependencies []values.Dependency }
-	if err := yaml.Unmarshal(files["Chart.yaml"], &metadata); err != nil {
+	chart := helm.Anatomy{Values: files["values.yaml"], Schema: files["values.schema.json"]}
+	if err := yaml.Unmarshal(files["Chart.yaml"], &chart); err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range metadata.Dependencies {
-		d.Values, d.Schema = files["charts/"+d.Name+"/values.yaml"], files["charts/"+d.Name+"/values.schema.json"]
-		chart.Dependencies = append(chart.Dependencies, d)
+	for i, d := range chart.Dependencies {
+		chart.Dependencies[i].Values, chart.Dependencies[i].Schema = files["charts/"+d.Name+"/values.yaml"], files["charts/"+d.Name+"/values.schema.json"]
 	}
 	return chart
 }
@@ -81,7 +90,7 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		reason, values, schema string
-		subcharts              []values.Dependency
+		subcharts              []helm.Anatomy
 		want                   []string
 	}{
 		{reason: "the root of the values is a list", values: "[a]", want: []string{"values.yaml", `["a"]`, "object"}},
@@ -100,15 +109,14 @@ func TestRefusals(t *testing.T) {
 		{reason: "a name that no tag has", schema: `{"properties": {"a\"b": {}}}`, want: []string{`"a\"b"`, "the root", "allowed"}},
 		{
 			reason: "an invalid schema of a subchart", want: []string{`subchart "db"`},
-			subcharts: []values.Dependency{{Name: "db", Chart: values.Chart{Schema: []byte("{")}}},
+			subcharts: []helm.Anatomy{{Name: "db", Schema: []byte("{")}},
 		},
 		{
 			reason: "a value in the place of a subchart", values: "db: 1", want: []string{`"db" is the name of a subchart`},
-			subcharts: []values.Dependency{{Name: "db"}},
+			subcharts: []helm.Anatomy{{Name: "db"}},
 		},
 	} {
-		chart := values.Chart{Values: []byte(test.values), Schema: []byte(test.schema), Dependencies: test.subcharts}
-		_, err := values.Derive(chart, values.Options{Name: "ShopValues"})
+		_, err := values.Derive(helm.Anatomy{Values: []byte(test.values), Schema: []byte(test.schema), Dependencies: test.subcharts}, "ShopValues")
 		if err == nil {
 			t.Errorf("%s: no error", test.reason)
 			continue
@@ -123,8 +131,7 @@ func TestRefusals(t *testing.T) {
 
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
-	chart := values.Chart{Values: []byte("ingress: {a: 1}")}
-	types, err := values.Derive(chart, values.Options{Name: "ShopValues", Reserved: []string{"ShopIngress"}})
+	types, err := values.Derive(helm.Anatomy{Values: []byte("ingress: {a: 1}")}, "ShopValues", "ShopIngress")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +157,7 @@ func TestRecursionEnds(t *testing.T) {
 		`{"required": ["a"], "properties": {"a": {"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#/properties/a"}}}}}`,
 		doubling.String(),
 	} {
-		if _, err := values.Derive(values.Chart{Schema: []byte(schema)}, values.Options{Name: "Values"}); err != nil {
+		if _, err := values.Derive(helm.Anatomy{Schema: []byte(schema)}, "Values"); err != nil {
 			t.Errorf("%.80s: %v", schema, err)
 		}
 	}
@@ -178,12 +185,11 @@ func TestOptional(t *testing.T) {
 			want: "routes:\n- name: example.org\n  stops:\n  - example.org\ntls:\n  enabled: true\n  port: 1\n",
 		},
 	} {
-		chart := values.Chart{Values: []byte(test.values), Schema: []byte(test.schema)}
-		types, err := values.Derive(chart, values.Options{Name: "ShopValues"})
+		types, err := values.Derive(helm.Anatomy{Values: []byte(test.values), Schema: []byte(test.schema)}, "ShopValues")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(test.want, string(types.Optional)); diff != "" {
+		if diff := cmp.Diff(test.want, text(t, types.Optional)); diff != "" {
 			t.Errorf("%s: %s", reason, diff)
 		}
 	}

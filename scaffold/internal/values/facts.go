@@ -6,12 +6,14 @@ package values
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // typeSet is a set of JSON types. Integers are apart from other numbers.
@@ -182,7 +184,7 @@ func (f *facts) items() (schemas []*jsonschema.Schema, tuple bool) {
 
 // names returns the properties of an object, also those that only alternatives and conditions name. Sorted.
 func (f *facts) names() []string {
-	names, seen := map[string]bool{}, map[*jsonschema.Schema]bool{}
+	names, seen := sets.New[string](), map[*jsonschema.Schema]bool{}
 	var collect func(schemas ...*jsonschema.Schema)
 	collect = func(schemas ...*jsonschema.Schema) {
 		for _, s := range schemas {
@@ -190,9 +192,7 @@ func (f *facts) names() []string {
 				continue
 			}
 			seen[s] = true
-			for name := range s.Properties {
-				names[name] = true
-			}
+			names.Insert(slices.Collect(maps.Keys(s.Properties))...)
 			collect(slices.Concat(parts(s), s.AnyOf, s.OneOf, []*jsonschema.Schema{s.Then, s.Else})...)
 			for _, dependent := range s.DependentSchemas {
 				collect(dependent)
@@ -200,7 +200,7 @@ func (f *facts) names() []string {
 		}
 	}
 	collect(f.schemas...)
-	return sortedKeys(names)
+	return sets.List(names)
 }
 
 // typeOf returns the type of a value that was read with json.Number.

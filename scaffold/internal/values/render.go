@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // width is the length of lines in comments.
@@ -17,19 +19,10 @@ const width = 100
 
 // A renderer writes declarations.
 type renderer struct {
-	options Options
-	taken   map[string]bool
+	taken   sets.Set[string]
 	types   []*node
-	used    map[string]bool // packages
+	used    sets.Set[string] // packages
 	numbers bool
-}
-
-func newRenderer(options Options) *renderer {
-	taken := map[string]bool{}
-	for _, name := range options.Reserved {
-		taken[name] = true
-	}
-	return &renderer{options: options, taken: taken, used: map[string]bool{}}
 }
 
 func (r *renderer) render() (string, error) {
@@ -129,7 +122,7 @@ func (r *renderer) field(out *strings.Builder, f *field) {
 
 // fieldDoc returns the description of a field, with its default.
 func fieldDoc(f *field) string {
-	doc := strings.TrimSpace(f.doc)
+	doc := strings.TrimSpace(f.node.doc)
 	if f.initial == "" || len(f.initial) > 60 || strings.Contains(strings.ToLower(doc), "defaults to") {
 		return doc
 	}
@@ -174,7 +167,7 @@ func (r *renderer) underlying(n *node) string {
 }
 
 func (r *renderer) from(path, name string) string {
-	r.used[path] = true
+	r.used.Insert(path)
 	return Alias(path) + "." + name
 }
 
@@ -233,34 +226,24 @@ func isLetterOrDigit(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigi
 
 // goName returns an exported Go identifier for a name in JSON.
 func goName(name string) string {
-	var words []string
-	var word []rune
-	flush := func() {
-		if len(word) > 0 {
-			words = append(words, string(word))
-		}
-		word = nil
-	}
+	var spaced strings.Builder
 	var last rune
 	for _, c := range name {
-		if !isLetterOrDigit(c) {
-			flush()
-		} else {
-			if unicode.IsUpper(c) && unicode.IsLower(last) {
-				flush()
-			}
-			word = append(word, c)
+		if !isLetterOrDigit(c) || unicode.IsUpper(c) && unicode.IsLower(last) {
+			spaced.WriteByte(' ')
+		}
+		if isLetterOrDigit(c) {
+			spaced.WriteRune(c)
 		}
 		last = c
 	}
-	flush()
 	var out strings.Builder
-	for _, w := range words {
-		if upper := strings.ToUpper(w); slices.Contains(initialisms, upper) {
+	for word := range strings.FieldsSeq(spaced.String()) {
+		if upper := strings.ToUpper(word); slices.Contains(initialisms, upper) {
 			out.WriteString(upper)
 			continue
 		}
-		runes := []rune(w)
+		runes := []rune(word)
 		runes[0] = unicode.ToUpper(runes[0])
 		out.WriteString(string(runes))
 	}
@@ -285,24 +268,24 @@ func singular(name string) string {
 }
 
 // unique returns the name, with a number if it is taken.
-func unique(name string, taken map[string]bool) string {
+func unique(name string, taken sets.Set[string]) string {
 	result := name
-	for i := 2; taken[result]; i++ {
+	for i := 2; taken.Has(result); i++ {
 		result = name + strconv.Itoa(i)
 	}
-	taken[result] = true
+	taken.Insert(result)
 	return result
 }
 
 // name gives the root and all types below it their names.
-func (r *renderer) name(root *node) {
-	root.typeName = unique(r.options.Name, r.taken)
+func (r *renderer) name(root *node, name string) {
+	root.typeName = unique(name, r.taken)
 	r.types = append(r.types, root)
-	r.nameFields(root, strings.TrimSuffix(r.options.Name, "Values"))
+	r.nameFields(root, strings.TrimSuffix(name, "Values"))
 }
 
 func (r *renderer) nameFields(n *node, prefix string) {
-	taken := map[string]bool{"DeepCopy": true, "DeepCopyInto": true, "ToUnstructured": true}
+	taken := sets.New("DeepCopy", "DeepCopyInto", "ToUnstructured")
 	for _, f := range n.fields {
 		f.goName = unique(goName(f.name), taken)
 	}

@@ -12,38 +12,11 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"sigs.k8s.io/yaml"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/component-operator/runtime/internal/helm"
 )
-
-// A Chart is what a chart says about its values.
-type Chart struct {
-	// Values is the content of values.yaml, with comments. May be empty.
-	Values []byte
-	// Schema is the content of values.schema.json. Empty if there is none.
-	Schema []byte
-	// Dependencies are the subcharts.
-	Dependencies []Dependency
-}
-
-// A Dependency is a subchart. Its values are a field of its parent's values.
-type Dependency struct {
-	Name string
-	// Alias replaces the name, if it is set.
-	Alias string
-	// Condition has the paths of values, separated by commas, that switch the subchart on and off.
-	Condition string
-	// Tags are the keys below the value tags that switch the subchart on and off.
-	Tags []string
-	Chart
-}
-
-// Options say what the declarations are called.
-type Options struct {
-	// Name of the root's type, such as WebShopValues. Other types are named after it, without the suffix Values.
-	Name string
-	// Reserved are the identifiers that the package has already.
-	Reserved []string
-}
 
 // Types are the declarations that were derived.
 type Types struct {
@@ -54,13 +27,13 @@ type Types struct {
 	Imports []string
 	// Fields are the JSON names of the root's fields. Sorted.
 	Fields []string
-	// Defaults are the default values, as YAML, with those of subcharts and the values that switch these on.
-	Defaults []byte
-	// Sample has values, as YAML, that the chart accepts: the required ones. An empty map if nothing is required.
-	Sample []byte
-	// Optional has values, as YAML, for what has no default or an empty one: strings, lists, and whatever the schema
-	// knows. Each is valid by itself as far as the schema of its own field says, but they need not be valid together.
-	Optional []byte
+	// Defaults are the default values, with those of subcharts and the values that switch these on.
+	Defaults map[string]any
+	// Sample has values that the chart accepts: the required ones. An empty map if nothing is required.
+	Sample map[string]any
+	// Optional has values for what has no default or an empty one: strings, lists, and whatever the schema knows. Each is
+	// valid by itself as far as the schema of its own field says, but they need not be valid together.
+	Optional map[string]any
 	// Choices are the values that the schema lists for fields outside of lists and maps.
 	Choices []Choice
 	// FreeForm names what has no type, and the rules of the schema that are not in the types. Sorted by path.
@@ -97,9 +70,11 @@ func Alias(path string) string {
 	return path[strings.LastIndex(path, "/")+1:]
 }
 
-// Derive returns the Go declarations for the values of a chart. It fails if values or schema cannot be read, if the
-// root is no object, or if a name cannot be a JSON tag; the error names the path and what is allowed.
-func Derive(chart Chart, options Options) (*Types, error) {
+// Derive returns the Go declarations for the values of a chart. The name is that of the root's type, such as
+// WebShopValues; other types are named after it, without the suffix Values. Reserved are the identifiers that the
+// package has already. Derive fails if values or schema cannot be read, if the root is no object, or if a name cannot be
+// a JSON tag; the error names the path and what is allowed.
+func Derive(chart helm.Anatomy, name string, reserved ...string) (*Types, error) {
 	loaded, err := load(chart, "")
 	if err != nil {
 		return nil, err
@@ -109,30 +84,38 @@ func Derive(chart Chart, options Options) (*Types, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := newRenderer(options)
-	r.name(root)
+	r := &renderer{taken: sets.New(reserved...), used: sets.New[string]()}
+	r.name(root, name)
 	declarations, err := r.render()
 	if err != nil {
 		return nil, err
 	}
-	types := &Types{Declarations: declarations, Choices: d.choices, Imports: sortedKeys(r.used), Numbers: r.numbers}
-	var defaultsErr, sampleErr, optionalErr error
-	types.Defaults, defaultsErr = yaml.Marshal(loaded.defaults)
+	types := &Types{Declarations: declarations, Choices: d.choices, Imports: sets.List(r.used), Numbers: r.numbers}
 	whole, schemas := fallback{value: loaded.defaults, set: true}, loaded.schemas("", nil)
-	types.Sample, sampleErr = yaml.Marshal((&sampler{source: loaded}).object(schemas, whole, 0))
-	types.Optional, optionalErr = yaml.Marshal((&sampler{source: loaded, everything: true}).object(schemas, whole, 0))
-	if err := errors.Join(defaultsErr, sampleErr, optionalErr); err != nil {
-		return nil, fmt.Errorf("writing values as YAML: %w", err)
+	if err := errors.Join(
+		convert(loaded.defaults, &types.Defaults),
+		convert((&sampler{source: loaded}).object(schemas, whole, 0), &types.Sample),
+		convert((&sampler{source: loaded, everything: true}).object(schemas, whole, 0), &types.Optional),
+	); err != nil {
+		return nil, fmt.Errorf("converting values: %w", err)
 	}
 	slices.SortFunc(d.notes, func(a, b Note) int {
 		return strings.Compare(a.Path+"\x00"+a.Reason, b.Path+"\x00"+b.Reason)
 	})
 	types.FreeForm = slices.Compact(d.notes)
-	for _, f := range root.fields {
+	for _, f := range root.fields { // sorted
 		types.Fields = append(types.Fields, f.name)
 	}
-	slices.Sort(types.Fields)
 	return types, nil
+}
+
+// convert sets a variable to a value whose numbers are those of JSON: integers are int64.
+func convert[T any](value any, target *T) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return utiljson.Unmarshal(text, target)
 }
 
 // join returns the path of a field.

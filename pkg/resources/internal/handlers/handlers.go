@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package handlers has what the default handlers of several kinds share.
+// Package handlers has what the default handlers and the mutators of several kinds share.
 package handlers
 
 import (
@@ -10,12 +10,21 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 )
+
+// Infallible returns an edit that cannot fail as one that could.
+func Infallible[E any](edit func(E)) func(E) error {
+	return func(editor E) error {
+		edit(editor)
+		return nil
+	}
+}
 
 // Workload are the numbers in the spec and status of a workload.
 type Workload struct {
@@ -89,13 +98,6 @@ func (w Workload) unobserved() string {
 	return "Waiting for " + strings.ToLower(w.Kind) + " controller to observe latest spec"
 }
 
-// Condition is what the conditions of all kinds have in common.
-type Condition struct {
-	Type            string
-	Status          corev1.ConditionStatus
-	Reason, Message string
-}
-
 // Rule says what conditions mean.
 type Rule struct {
 	// Works is the condition that is True if the object works.
@@ -107,24 +109,16 @@ type Rule struct {
 
 // Operational returns what the rule says about the conditions: OperationFailing, Operational, or otherwise
 // OperationPending.
-func (r Rule) Operational(conditions []Condition) concepts.OperationalStatusWithReason {
+func (r Rule) Operational(conditions []metav1.Condition) concepts.OperationalStatusWithReason {
 	for _, name := range r.Fails {
-		if c := find(conditions, name); c.Status == corev1.ConditionFalse {
+		if c := meta.FindStatusCondition(conditions, name); c != nil && c.Status == metav1.ConditionFalse {
 			return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusFailing, Reason: Text(name+" is False", Text(c.Reason, c.Message))}
 		}
 	}
-	if find(conditions, r.Works).Status == corev1.ConditionTrue {
+	if meta.IsStatusConditionTrue(conditions, r.Works) {
 		return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusOperational, Reason: r.Works + " is True"}
 	}
 	return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusPending, Reason: "Waiting for " + r.Works + " to be True"}
-}
-
-// find returns the condition of a type; the zero value if there is none.
-func find(conditions []Condition, name string) Condition {
-	if i := slices.IndexFunc(conditions, func(c Condition) bool { return c.Type == name }); i >= 0 {
-		return conditions[i]
-	}
-	return Condition{Type: name}
 }
 
 // Text returns reason and message of a condition in one. Each of them may be empty.
@@ -189,14 +183,12 @@ func DesiredHash[P any, R resource[P]](r R, kind string, hash func(P) (string, e
 // empty.
 func CheckRoleRef(ref rbacv1.RoleRef) error {
 	var problems []error
-	if ref.APIGroup == "" {
-		problems = append(problems, errors.New("roleRef.apiGroup must not be empty; set it to "+rbacv1.GroupName))
-	}
-	if ref.Kind == "" {
-		problems = append(problems, errors.New("roleRef.kind must not be empty"))
-	}
-	if ref.Name == "" {
-		problems = append(problems, errors.New("roleRef.name must not be empty"))
+	for _, field := range []struct{ value, name, advice string }{
+		{ref.APIGroup, "apiGroup", "; set it to " + rbacv1.GroupName}, {ref.Kind, "kind", ""}, {ref.Name, "name", ""},
+	} {
+		if field.value == "" {
+			problems = append(problems, fmt.Errorf("roleRef.%s must not be empty%s", field.name, field.advice))
+		}
 	}
 	return errors.Join(problems...)
 }
