@@ -121,7 +121,7 @@ func (f *sourceFlags) load(ctx context.Context, e *environment) (*sources.Set, e
 // addOfflineFlags are for commands that render without a cluster.
 func addOfflineFlags(flags *pflag.FlagSet, f *sourceFlags) {
 	flags.StringVar(&f.kubeVersion, "kube-version", sources.DefaultKubernetesVersion, "`version` of Kubernetes that templates see")
-	flags.StringSliceVar(&f.apiVersions, "api-versions", nil, "`versions` that templates see in addition to those of Kubernetes: group/version or group/version/Kind (may be repeated)")
+	flags.StringSliceVar(&f.apiVersions, "api-versions", nil, "`versions` that templates see besides those of Kubernetes: group/version or group/version/Kind (may be repeated)")
 }
 
 // offline returns what templates see without a cluster.

@@ -291,8 +291,13 @@ func (p *pass) explain(ctx context.Context, result *reconciler.Result) {
 
 // withPods are the kinds of the workloads of Kubernetes, and that of Pods.
 var withPods = []schema.GroupKind{
-	{Kind: "Pod"}, {Kind: "ReplicationController"}, {Group: "batch", Kind: "Job"},
-	{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "StatefulSet"}, {Group: "apps", Kind: "DaemonSet"}, {Group: "apps", Kind: "ReplicaSet"},
+	{Kind: "Pod"},
+	{Kind: "ReplicationController"},
+	{Group: "batch", Kind: "Job"},
+	{Group: "apps", Kind: "Deployment"},
+	{Group: "apps", Kind: "StatefulSet"},
+	{Group: "apps", Kind: "DaemonSet"},
+	{Group: "apps", Kind: "ReplicaSet"},
 }
 
 // reasonOf returns why a workload is not ready, according to the newest of its Pods that gives a reason; empty if none

@@ -292,8 +292,10 @@ func (v verdict) statusOf(name ConditionType) ConditionStatus {
 		return ready
 	case ConditionTypeReconciling:
 		return reconciling
-	default:
+	case ConditionTypeStalled:
 		return stalled
+	default:
+		return ConditionUnknown
 	}
 }
 

@@ -67,15 +67,9 @@ func PlanUpdate(ctx context.Context, folder string, then, now Tree, markers bool
 // plan decides about a file: as the template had it then, as the template has it now, and as it is. Nothing that people
 // have written is lost.
 func (u *Update) plan(ctx context.Context, path string, then, now Tree, markers bool) error {
-	if _, err := u.locate(path); err != nil {
+	current, err := u.read(path)
+	if err != nil {
 		return err
-	}
-	current, err := os.ReadFile(filepath.Join(u.folder, filepath.FromSlash(path)))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err == nil {
-		u.before[path] = current
 	}
 	former, latest := contentOf(then, path), contentOf(now, path)
 	if u.windows[path] = usesWindowsLines(current) && !usesWindowsLines(former); u.windows[path] {
@@ -99,6 +93,23 @@ func (u *Update) plan(ctx context.Context, path string, then, now Tree, markers 
 		return u.merge(ctx, path, [3][]byte{former, latest, current}, markers)
 	}
 	return nil
+}
+
+// read returns and remembers the content of a file; nil if it does not exist.
+func (u *Update) read(path string) ([]byte, error) {
+	if _, err := u.locate(path); err != nil {
+		return nil, err
+	}
+	content, err := os.ReadFile(filepath.Join(u.folder, filepath.FromSlash(path)))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	default:
+		u.before[path] = content
+		return content, nil
+	}
 }
 
 func (u *Update) merge(ctx context.Context, path string, sides [3][]byte, markers bool) error {

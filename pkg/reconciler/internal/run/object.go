@@ -152,8 +152,7 @@ func (w *Waves) deleteOne(ctx context.Context, item *inventory.Item, d decide.De
 // apply executes a decision. The decision must be repeated (again) if it needs the answer of the server.
 func (l *live) apply(ctx context.Context, t *prepare.Object, s decide.Situation, d decide.Decision) (o outcome, again bool, err error) {
 	item := l.call.Ledger.Of(t)
-	if l.recordAdoptions && d.Verb == inventory.VerbAdopted && !item.Adopted {
-		// Afterwards, nothing would show whether the object existed before.
+	if l.mustRecord(item, d) {
 		return outcome{item: item, adopting: &s}, false, nil
 	}
 	switch d.Action {
@@ -184,6 +183,12 @@ func (l *live) apply(ctx context.Context, t *prepare.Object, s decide.Situation,
 		err = fmt.Errorf("applying %s: unknown action %d", t.Key, d.Action)
 	}
 	return o, again, err
+}
+
+// mustRecord reports whether an adoption has to be recorded before it is made: afterwards, nothing would show whether the
+// object existed before.
+func (l *live) mustRecord(item *inventory.Item, d decide.Decision) bool {
+	return l.recordAdoptions && d.Verb == inventory.VerbAdopted && !item.Adopted
 }
 
 // overwrite applies the manifest to the observed object. If the result is rejected, it replaces the object, or

@@ -68,7 +68,10 @@ func (k kind) write() ([]byte, error) {
 func (k kind) Kind() string { return k.Go[strings.Index(k.Go, ".")+1:] }
 
 // Version returns the name of the package with the Go type.
-func (k kind) Version() string { return k.Go[:strings.Index(k.Go, ".")] }
+func (k kind) Version() string {
+	version, _, _ := strings.Cut(k.Go, ".")
+	return version
+}
 
 // StatusType returns the Go type of the status.
 func (k kind) StatusType() string {
