@@ -83,7 +83,7 @@ func (o *adoptOptions) checkArguments(args []string) error {
 	case o.deleteRecord && o.Wait != operation.WaitReady:
 		return errors.New("flags --delete-helm-record and --no-wait cannot be used together: the record is deleted when everything is ready")
 	default:
-		return checkObjects(args, o.fromHelm, "--from-helm adopts all objects of the release of Helm")
+		return checkObjects(args, o.fromHelm, "--from-helm adopts a release of Helm")
 	}
 }
 

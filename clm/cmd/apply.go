@@ -23,13 +23,18 @@ import (
 // applyOptions are what clm apply was given.
 type applyOptions struct {
 	changeOptions
+	releaseOptions
 
+	revertOnFailure bool
+	plan            string
+}
+
+// releaseOptions say what a release is to be.
+type releaseOptions struct {
 	name            string
 	sources         sourceFlags
 	policies        policyFlags
 	createNamespace bool
-	revertOnFailure bool
-	plan            string
 	description     string
 }
 
@@ -65,7 +70,7 @@ At the end, the notes of charts (NOTES.txt) are written to standard output.`,
 	flags.VisitAll(func(flag *pflag.Flag) { planned = append(planned, flag.Name) })
 	addChangeFlags(flags, &o.changeOptions)
 	addCancelFlag(flags, &o.Limits)
-	o.addClusterFlags(flags)
+	o.addClusterFlags(flags, &o.conflicts)
 	flags.BoolVar(&o.revertOnFailure, "revert-on-failure", false,
 		"if it fails, return to the last revision that was ready, or delete the release if this is its first one; adopted objects are kept")
 	flags.BoolVar(&o.hideNotes, "hide-notes", false, "do not show the notes of charts; clm get notes shows them later")
@@ -82,7 +87,7 @@ At the end, the notes of charts (NOTES.txt) are written to standard output.`,
 }
 
 // addReleaseFlags adds the flags that say what the release is to be.
-func (o *applyOptions) addReleaseFlags(flags *pflag.FlagSet) {
+func (o *releaseOptions) addReleaseFlags(flags *pflag.FlagSet) {
 	addSourceFlags(flags, &o.sources)
 	flags.Lookup("hooks").Usage = hooksUsage + "; 'none' turns this off (default as in the last apply)"
 	addPolicyFlags(flags, &o.policies)
@@ -92,20 +97,21 @@ func (o *applyOptions) addReleaseFlags(flags *pflag.FlagSet) {
 }
 
 // addClusterFlags adds the flags that say what may be done in the cluster.
-func (o *applyOptions) addClusterFlags(flags *pflag.FlagSet) {
-	addConflictsFlag(flags, &o.conflicts, "keep leaves it alone, now and later, unless the manifest has changed it; ",
+func (o *releaseOptions) addClusterFlags(flags *pflag.FlagSet, conflicts *choice) {
+	addConflictsFlag(flags, conflicts, "keep leaves it alone, now and later, unless the manifest has changed it; ",
 		" (without the flag, the field is taken unless an earlier keep has left it alone)")
 	flags.BoolVar(&o.createNamespace, "create-namespace", false, "create the namespace of the release if it does not exist")
 }
 
-func (o *applyOptions) checkArgs(_ *cobra.Command, args []string) error {
+func (o *applyOptions) checkArgs(command *cobra.Command, args []string) error {
+	apply := command.CommandPath()
 	switch {
 	case len(args) == 0:
-		return errors.New("the release name is missing: clm apply NAME SOURCE")
+		return fmt.Errorf("the release name is missing: %s NAME SOURCE", apply)
 	case o.plan == "" && len(args) < 2:
-		return errors.New("a source is missing: clm apply NAME SOURCE; or give a saved plan: clm apply NAME --plan FILE")
+		return fmt.Errorf("a source is missing: %[1]s NAME SOURCE; or give a saved plan: %[1]s NAME --plan FILE", apply)
 	case o.plan != "" && len(args) > 1:
-		return errors.New("a saved plan contains its sources: clm apply NAME --plan FILE")
+		return fmt.Errorf("a saved plan contains its sources: %s NAME --plan FILE", apply)
 	default:
 		return nil
 	}
@@ -126,7 +132,7 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 			return p, err
 		})
 	}
-	request := o.request()
+	request := o.request(o.planFlags)
 	return o.run(ctx, e, func(s *runner.Connection, namespace string, compare bool) (_ *operation.Plan, err error) {
 		request.Namespace = namespace
 		if request.Sources == nil {
@@ -140,10 +146,10 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 }
 
 // request describes the release to be made, without its namespace and its sources.
-func (o *applyOptions) request() operation.Request {
+func (o *releaseOptions) request(flags planFlags) operation.Request {
 	return operation.Request{
 		Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
-		Description: o.description, Conflicts: operation.Conflicts(o.conflicts.value), Approved: o.approved,
+		Description: o.description, Conflicts: conflictsOf(flags.conflicts), Approved: flags.approved,
 	}
 }
 

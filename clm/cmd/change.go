@@ -34,17 +34,22 @@ const comparing = "rendering the manifests and comparing them with the cluster"
 type changeOptions struct {
 	operation.Options
 	operationFlags
+	planFlags
 
-	diff diffFlags
 	// undeclared means that the command line does not declare the resulting release, so the user must confirm the plan.
-	undeclared   bool
-	conflicts    choice
-	maxDeletions reconciler.MaxDeletions // empty allows to delete all but one
-	approved     string                  // identifies held deletions
+	undeclared bool
 	// hideNotes does not show the notes of charts when sources are applied.
 	hideNotes bool
 	// failed, if set, is called when carrying out a plan has failed. The command fails in any case.
 	failed func(ctx context.Context, p *operation.Plan, failure error) error
+}
+
+// planFlags say how a plan is shown, and what it may do.
+type planFlags struct {
+	diff         diffFlags
+	conflicts    choice
+	maxDeletions reconciler.MaxDeletions // empty allows to delete all but one
+	approved     string                  // identifies held deletions
 }
 
 // operationFlags are the options of changes and deletions.
@@ -84,7 +89,7 @@ func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
 const (
 	conflictsForce  = string(operation.ConflictsForce)
 	conflictsKeep   = string(operation.ConflictsKeep)
-	conflictsRefuse = string(operation.ConflictsRefuse)
+	conflictsRefuse = "refuse"
 )
 
 // addConflictsFlag adds the flag --conflicts. Commands for sources also have the value keep. Only commands without
@@ -99,6 +104,14 @@ func addConflictsFlag(flags *pflag.FlagSet, conflicts *choice, keep, byDefault s
 	}
 	flags.Var(conflicts, "conflicts", "what to do if a declared field has another value and belongs to another field manager: force takes the field; "+
 		keep+"refuse ends the command before anything is applied"+byDefault)
+}
+
+// conflictsOf returns what a plan does about conflicts.
+func conflictsOf(conflicts choice) operation.Conflicts {
+	if conflicts.value == conflictsRefuse {
+		return operation.ConflictsDefault
+	}
+	return operation.Conflicts(conflicts.value)
 }
 
 func addDeletionFlags(flags *pflag.FlagSet, limit *reconciler.MaxDeletions, approved *string) {
@@ -248,7 +261,7 @@ func (o *changeOptions) settle(ctx context.Context, e *environment, p *operation
 
 // refusal returns a RefusedError if the plan cannot be carried out, or if it takes fields from others, and that is to be
 // refused.
-func (o *changeOptions) refusal(p *operation.Plan) error {
+func (o *planFlags) refusal(p *operation.Plan) error {
 	if o.conflicts.value != conflictsRefuse {
 		return p.Refused()
 	}
@@ -480,6 +493,9 @@ func (c *choices) String() string { return strings.Join(c.values, ",") }
 func (c *choices) Type() string { return "strings" }
 
 func (c *choices) Set(text string) error {
+	if text == "" {
+		return nil // all
+	}
 	for value := range strings.SplitSeq(text, ",") {
 		at := slices.IndexFunc(c.allowed, func(allowed string) bool { return strings.EqualFold(allowed, value) })
 		if at < 0 {
@@ -511,7 +527,7 @@ func noWait(wait *operation.Wait) pflag.Value {
 
 // limitDeletions refuses a plan that deletes more than is allowed. Nothing is applied then: the engine would apply the
 // rest, and hold the deletions back.
-func (o *changeOptions) limitDeletions(p *operation.Plan) error {
+func (o *planFlags) limitDeletions(p *operation.Plan) error {
 	deletions, dependents := 0, 0
 	deleted := map[types.ObjectID]bool{}
 	for _, change := range p.Changes {

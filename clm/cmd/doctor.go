@@ -56,10 +56,7 @@ The exit code is 0 if there are no findings (left), 2 if there are, and 1 after 
 			if o.all && o.name != "" {
 				return fmt.Errorf("flag --all-namespaces and a release name (%s) are mutually exclusive", o.name)
 			}
-			return e.with(command.Context(), false, func(s *runner.Connection, namespace string) error {
-				if o.all {
-					namespace = ""
-				}
+			return e.withScope(command.Context(), o.all, func(s *runner.Connection, namespace string) error {
 				return o.examine(command.Context(), e, s, namespace)
 			})
 		},

@@ -44,10 +44,7 @@ With --state Degraded, clm also reads the dependents of these releases, and list
 be used has no state: it is listed only without --state.`,
 		Example: "  clm ls -A --state Failed",
 		RunE: func(command *cobra.Command, _ []string) error {
-			return e.with(command.Context(), false, func(s *runner.Connection, namespace string) error {
-				if o.all {
-					namespace = ""
-				}
+			return e.withScope(command.Context(), o.all, func(s *runner.Connection, namespace string) error {
 				return o.list(command.Context(), e, s, namespace)
 			})
 		},

@@ -220,10 +220,15 @@ type setTree struct {
 	set v1alpha1.Set
 }
 
+// notes are those of all sets, each once.
 func (v objectsView) notes() []display.Note {
 	var notes []display.Note
 	for _, tree := range v.trees {
-		notes = append(notes, tree.Notes...)
+		for _, note := range tree.Notes {
+			if !slices.Contains(notes, note) {
+				notes = append(notes, note)
+			}
+		}
 	}
 	return notes
 }

@@ -25,8 +25,10 @@ import (
 
 // planOptions are what clm plan and clm diff were given. The description is for the revision that a saved plan makes.
 type planOptions struct {
-	applyOptions
+	planFlags
+	releaseOptions
 
+	output   choice
 	out      string
 	exitCode bool
 }
@@ -89,7 +91,7 @@ func addPlanFlags(command *cobra.Command, o *planOptions) {
 	flags := command.Flags()
 	o.addReleaseFlags(flags)
 	addDiffFlags(flags, &o.diff)
-	o.addClusterFlags(flags)
+	o.addClusterFlags(flags, &o.conflicts)
 	addDeletionFlags(flags, &o.maxDeletions, &o.approved)
 	flags.BoolVar(&o.exitCode, "exit-code", false, "exit with code 2 if there are changes")
 }
@@ -99,7 +101,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 	if err != nil {
 		return err
 	}
-	request := o.request()
+	request := o.request(o.planFlags)
 	request.Namespace = namespace
 	if request.Sources, err = o.sources.load(ctx, e); err != nil {
 		return err

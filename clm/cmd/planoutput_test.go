@@ -111,5 +111,11 @@ func TestDryRuns(t *testing.T) {
 	}
 	// That is the name of the release.
 	p.must("apply", "server", p.file("other.yaml", configMap("other", "1")), "--dry-run")
+	p.must("apply", "other", p.file("other.yaml", configMap("other", "1")))
+	p.must("move", "cm/a", "--from", "web", "--to", "other", "--dry-run=none")
+	if got := p.must("orphan", "other", "cm/a", "--dry-run").stdout; got == "" {
+		t.Error("want the object to be moved")
+	}
+	p.must("delete", "other")
 	p.must("delete", "web", "--dry-run=none")
 }

@@ -185,6 +185,20 @@ func (e *environment) with(ctx context.Context, events bool, use func(s *runner.
 	return use(s, namespace)
 }
 
+// withScope is with, for output for people. If all is set, the namespace is empty, which means all namespaces, and that of
+// the command line does not matter.
+func (e *environment) withScope(ctx context.Context, all bool, use func(s *runner.Connection, namespace string) error) error {
+	if !all {
+		return e.with(ctx, false, use)
+	}
+	s, err := e.open(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return use(s, "")
+}
+
 // withRelease is with, for output for people, and reads the release of a name.
 func (e *environment) withRelease(ctx context.Context, name string, use func(s *runner.Connection, release *releases.Release) error) error {
 	return e.with(ctx, false, func(s *runner.Connection, namespace string) error {

@@ -35,7 +35,7 @@ To continue a rollback that has not become ready, run the same command again; th
 				return err
 			}
 			request := operation.RollbackRequest{
-				Name: args[0], Number: revision, Adoption: reconciler.AdoptionPolicy(adopt.value), Description: description, Conflicts: operation.Conflicts(o.conflicts.value),
+				Name: args[0], Number: revision, Adoption: reconciler.AdoptionPolicy(adopt.value), Description: description, Conflicts: conflictsOf(o.conflicts),
 				Approved: o.approved,
 			}
 			return o.run(command.Context(), e, func(s *runner.Connection, namespace string, compare bool) (*operation.Plan, error) {

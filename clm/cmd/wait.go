@@ -13,7 +13,7 @@ import (
 func newWaitCommand(e *environment) *cobra.Command {
 	timeout := defaultTimeout
 	goal := choice{value: string(views.GoalReady), allowed: []string{string(views.GoalReady), string(views.GoalDeleted)}}
-	output := choice{allowed: []string{outputJSON}}
+	form := choice{allowed: []string{outputJSON}}
 	command := &cobra.Command{
 		Use:   "wait NAME",
 		Short: "Wait until a release is ready, or deleted",
@@ -22,7 +22,7 @@ exists. clm wait changes nothing: it waits for what other processes do. If objec
 clm says so, and keeps waiting in case one starts. The exit code is 3 if the timeout is reached first.`,
 		Example: "  clm wait web --timeout 10m\n  clm wait web --for=deleted",
 		RunE: func(command *cobra.Command, args []string) error {
-			return e.with(command.Context(), output.value == outputJSON, func(s *runner.Connection, namespace string) error {
+			return e.with(command.Context(), form.value == outputJSON, func(s *runner.Connection, namespace string) error {
 				return shown(views.Wait(command.Context(), s, namespace, args[0], views.Goal(goal.value), timeout))
 			})
 		},
@@ -30,6 +30,6 @@ clm says so, and keeps waiting in case one starts. The exit code is 3 if the tim
 	flags := command.Flags()
 	flags.Var(&goal, "for", "what to wait for")
 	flags.Var(period(&timeout), "timeout", "how long to wait; 0 means no limit")
-	flags.VarP(&output, "output", "o", "write events to standard output while clm waits, one per line")
+	flags.VarP(&form, "output", "o", "write events to standard output while clm waits, one per line")
 	return command
 }

@@ -255,14 +255,22 @@ type change struct{ before, after Dependent }
 // advance returns what has changed since the last call. An object that is missing in the state is forgotten.
 func (h *history) advance(state Progress) (phase, message bool, changes []change) {
 	phase, message = state.Phase != h.phase, state.Message != h.message
-	objects := make(map[Object]Dependent, len(state.Objects))
+	h.phase, h.message = state.Phase, state.Message
+	if h.objects == nil {
+		h.objects = make(map[Object]Dependent, len(state.Objects))
+	}
 	for _, object := range state.Objects {
 		if before := h.objects[object.Object]; !isSame(before, object) {
 			changes = append(changes, change{before, object})
+			h.objects[object.Object] = object
 		}
-		objects[object.Object] = object
 	}
-	h.phase, h.message, h.objects = state.Phase, state.Message, objects
+	if len(h.objects) > len(state.Objects) {
+		clear(h.objects)
+		for _, object := range state.Objects {
+			h.objects[object.Object] = object
+		}
+	}
 	return phase, message, changes
 }
 

@@ -88,7 +88,7 @@ func NewPrinter(options PrinterOptions) Printer {
 	style := options.Color.Style(options.Out)
 	switch {
 	case options.Mode == ModeJSON:
-		return &paced{show: newEvents(options.Out)}
+		return &paced{show: newEvents(options.Out), forgets: true}
 	case options.Mode == ModeLive || options.Mode == ModeAuto && IsAttended(options.Out):
 		return &paced{show: &live{out: options.Out, size: options.Size, style: style, screen: NewScreen(options.Out)}}
 	default:
@@ -115,6 +115,7 @@ type moment struct {
 type paced struct {
 	mu      sync.Mutex
 	show    show
+	forgets bool // means that the show takes objects only once, so that they need not be kept
 	present moment
 	ended   bool
 	timer   *time.Timer // calls wake; nil if it was never needed
@@ -124,9 +125,14 @@ type paced struct {
 func (p *paced) Update(state Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	state.Objects = slices.Clone(state.Objects)
+	if !p.forgets {
+		state.Objects = slices.Clone(state.Objects)
+	}
 	p.present.state = state
 	p.advance()
+	if p.forgets {
+		p.present.state.Objects = nil
+	}
 }
 
 // wake is called by timers, also by those that were replaced while they fired.

@@ -109,6 +109,8 @@ func Examine(ctx context.Context, c *runner.Connection, request Request) (*Diagn
 	})
 	slices.Sort(e.diagnosis.Notes)
 	e.diagnosis.Notes = slices.Compact(e.diagnosis.Notes)
+	// Repairs keep the examination, but need none of the objects.
+	e.found, e.byKey = nil, nil
 	return e.diagnosis, nil
 }
 

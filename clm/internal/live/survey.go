@@ -235,7 +235,8 @@ func expand(read runtime.Object, kind schema.GroupVersionKind) (*unstructured.Un
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(read)
 	if err != nil {
-		return nil, fmt.Errorf("converting the metadata of a %s: %w", kind.Kind, err)
+		name, _ := meta.NewAccessor().Name(read)
+		return nil, fmt.Errorf("converting the metadata of %s %s: %w", kind.Kind, name, err)
 	}
 	object := &unstructured.Unstructured{Object: content}
 	object.SetGroupVersionKind(kind)

@@ -155,25 +155,29 @@ func judgePod(node *display.Node) {
 	if node.Object.Key().GroupKind != pods.GroupKind() || node.Status == status.TerminatingStatus {
 		return
 	}
-	pod := podOf(node.Live)
-	if pod == nil {
-		return
-	}
-	switch pod.Status.Phase {
+	switch phase, _, _ := unstructured.NestedString(node.Live.Object, "status", "phase"); corev1.PodPhase(phase) {
 	case corev1.PodFailed:
 		node.Status, node.Message = status.FailedStatus, "has failed"
 	case corev1.PodSucceeded:
 		node.Message = "completed"
 	case corev1.PodRunning:
-		restarts := int32(0)
-		for _, container := range pod.Status.ContainerStatuses {
-			restarts += container.RestartCount
-		}
-		if restarts > 0 && node.IsReady() {
+		if restarts := restartsOf(node.Live); restarts > 0 && node.IsReady() {
 			node.Message += ", restarted " + times(restarts)
 		}
 	case corev1.PodPending, corev1.PodUnknown:
 	}
+}
+
+// restartsOf returns the number of restarts of all containers of a pod.
+func restartsOf(live *unstructured.Unstructured) int64 {
+	containers, _, _ := unstructured.NestedSlice(live.Object, "status", "containerStatuses")
+	var total int64
+	for _, container := range containers {
+		container, _ := container.(map[string]any)
+		restarts, _, _ := unstructured.NestedInt64(container, "restartCount")
+		total += restarts
+	}
+	return total
 }
 
 // podOf returns a pod that was read; nil if it is malformed.
@@ -185,7 +189,7 @@ func podOf(live *unstructured.Unstructured) *corev1.Pod {
 	return pod
 }
 
-func times(count int32) string {
+func times(count int64) string {
 	if count == 1 {
 		return "once"
 	}

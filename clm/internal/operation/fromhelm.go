@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,7 +29,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/sources"
-	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/gitops"
 	"github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/manifest"
@@ -155,15 +155,20 @@ func (r *HelmRelease) choose(ctx context.Context, plan *Plan) error {
 		placed = append(placed, each)
 	}
 	found := make([]*metav1.PartialObjectMetadata, len(placed))
-	if err := concurrent.Each(readsAtOnce, placed, func(i int, object display.Object) error {
-		found[i] = &metav1.PartialObjectMetadata{}
-		found[i].SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
-		err := clnt.Get(ctx, client.ObjectKey{Namespace: object.Namespace, Name: object.Name}, found[i])
-		if err != nil && !apierrors.IsNotFound(err) && !cluster.IsNoMatch(err) {
-			return fmt.Errorf("reading %s: %w", object, err)
-		}
-		return nil
-	}); err != nil {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readsAtOnce)
+	for i, object := range placed {
+		group.Go(func() error {
+			found[i] = &metav1.PartialObjectMetadata{}
+			found[i].SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
+			err := clnt.Get(ctx, client.ObjectKey{Namespace: object.Namespace, Name: object.Name}, found[i])
+			if err != nil && !apierrors.IsNotFound(err) && !cluster.IsNoMatch(err) {
+				return fmt.Errorf("reading %s: %w", object, err)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
 		return err
 	}
 	for i, object := range placed {

@@ -36,8 +36,6 @@ const (
 	// ConflictsKeep takes only those that the manifest has changed since the last revision that was ready, and leaves
 	// all others to their managers, in this revision and in later ones.
 	ConflictsKeep Conflicts = "keep"
-	// ConflictsRefuse is ConflictsDefault, for those who do not carry out a plan that is Conflicting.
-	ConflictsRefuse Conflicts = "refuse"
 )
 
 const (

@@ -92,7 +92,7 @@ func PlanRollback(ctx context.Context, c *runner.Connection, request RollbackReq
 // returnTo makes the revision of a plan a new one that returns to the revision with the number.
 func (p *Plan) returnTo(number int64, description string) {
 	p.New = true
-	p.Revision.Created = time.Time{}
+	p.Revision.Created, p.Revision.Chunks, p.Revision.Bytes = time.Time{}, nil, 0
 	p.Revision.Number = p.Release.Current().Number + 1
 	p.Revision.Description = description
 	p.Revision.Installed, p.Revision.Rollback, p.Revision.Basis, p.Revision.Target = true, true, 0, number
@@ -243,6 +243,7 @@ func (p *Plan) Derive(content releases.Content, description string) error {
 	p.Revision.Number, p.Revision.Basis = current.Number+1, cmp.Or(current.Basis, current.Number)
 	p.Revision.Description, p.Revision.Objects = description, len(content.Manifest)
 	p.Revision.Created, p.Revision.Target = time.Time{}, 0
+	p.Revision.Chunks, p.Revision.Bytes = nil, 0
 	var err error
 	p.Revision.Inputs, err = inputs(content, p.Revision)
 	return err

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -87,7 +88,7 @@ func readPlan(path string) (savedPlan, error) {
 	if err != nil {
 		return saved, fmt.Errorf("reading the plan: %w", err)
 	}
-	if err := utiljson.Unmarshal(raw, &saved); err != nil || saved.Exact == nil {
+	if err := utiljson.Unmarshal(raw, &saved); err != nil || saved.Exact == nil || slices.Contains(saved.Manifest, nil) {
 		return saved, fmt.Errorf("reading the plan: %s is not a saved plan", path)
 	}
 	if saved.Version != savedVersion {

@@ -16,12 +16,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/texts"
@@ -40,7 +40,7 @@ type LockOptions struct {
 	Namespace, Name string
 	// Holder names the process for people, for example "jane@laptop/4711". Required.
 	Holder string
-	// Timeout is how long to wait for other processes. Defaults to no limit.
+	// Timeout is how long to wait for other processes. If it is not positive, there is no limit.
 	Timeout time.Duration
 	// Wait is called if Lock must wait, and again when the holder changes. Defaults to nothing.
 	Wait func(waiting Waiting)
@@ -95,12 +95,14 @@ type LockedError struct {
 	Release string
 	// Holder is the process that has the lock.
 	Holder Holder
+	// Age is how long the holder has had it.
+	Age time.Duration
 }
 
 // Error names the holder, and says how long it has had the lock, and when the lock of a dead process expires.
 func (e *LockedError) Error() string {
 	return fmt.Sprintf("release %s has been locked by %s for %s; if that process has died, the lock expires %s after it was last renewed",
-		e.Release, e.Holder.Name, display.Age(e.Holder.Since, time.Now()), e.Holder.Validity)
+		e.Release, e.Holder.Name, duration.HumanDuration(e.Age), e.Holder.Validity)
 }
 
 // Lock is the right to work on a release, which one process has at a time. It is a Lease, named as the index of the
@@ -151,8 +153,8 @@ func (l *Lock) pause() time.Duration { return min(l.options.validity/15, time.Se
 
 // Lock acquires the lock of a release. It waits while another process has it; after the timeout of the options, the
 // error is a LockedError. Lock takes over a lease that was not renewed for its duration, by our own clock since it was
-// read. In a namespace that is being deleted, no Lease can be created: there the lock excludes no other
-// process once the Lease is deleted.
+// read. In a namespace that is being deleted, no Lease can be created: there the lock excludes no other process once the
+// Lease is deleted.
 func (s *Store) Lock(ctx context.Context, options LockOptions) (*Lock, error) {
 	if err := ValidateName(options.Name); err != nil {
 		return nil, err
@@ -216,7 +218,8 @@ func (l *Lock) acquire(ctx context.Context) error {
 		select {
 		case <-time.After(l.pause()):
 		case <-over:
-			return &LockedError{Release: l.release, Holder: holderOf(other.lease)}
+			holder := holderOf(other.lease)
+			return &LockedError{Release: l.release, Holder: holder, Age: max(0, l.now().Sub(holder.Since))}
 		case <-ctx.Done():
 			return fmt.Errorf("locking release %s: %w", l.release, ctx.Err())
 		}

@@ -200,6 +200,7 @@ func (r *Release) Clone() *Release {
 	clone.Revisions = slices.Clone(r.Revisions)
 	for i := range clone.Revisions {
 		clone.Revisions[i].Sources = slices.Clone(clone.Revisions[i].Sources)
+		clone.Revisions[i].Chunks = slices.Clone(clone.Revisions[i].Chunks)
 	}
 	clone.Inventory = cloneItems(r.Inventory)
 	clone.HookInventory = cloneItems(r.HookInventory)

@@ -30,7 +30,7 @@ type Board struct {
 	shown   time.Time
 	// deletes means that the dependents are deleted, and done that nothing is left to be done.
 	deletes, done bool
-	pending       bool // not shown yet, but will be
+	pending       *time.Timer // that shows what was not shown yet; nil if there is nothing
 }
 
 // A record is what a board knows of an object, which is a dependent or just part of a plan.
@@ -185,18 +185,17 @@ func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 			r.Phase = reconciler.PhaseUpdating
 		}
 	})
-	if b.pending {
+	if b.pending != nil {
 		return
 	}
 	if time.Since(b.shown) >= showInterval {
 		b.show()
 		return
 	}
-	b.pending = true
-	time.AfterFunc(showInterval, func() {
+	b.pending = time.AfterFunc(showInterval, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if b.pending {
+		if b.pending != nil {
 			b.show()
 		}
 	})
@@ -313,7 +312,11 @@ func (b *Board) Finish(outcome display.Outcome, err error) {
 
 // show hands a copy to the printer, which may keep it.
 func (b *Board) show() {
-	b.pending, b.shown = false, time.Now()
+	if b.pending != nil {
+		b.pending.Stop()
+		b.pending = nil
+	}
+	b.shown = time.Now()
 	state := b.state
 	for _, r := range b.listed {
 		state.Objects = append(state.Objects, r.Dependent)

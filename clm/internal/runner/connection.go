@@ -37,7 +37,7 @@ type Options struct {
 	Config *rest.Config
 	// Holder names this process to others that wait for its locks, such as "alice@laptop/4711". Required.
 	Holder string
-	// Started is when this process was started: other processes compare it with their own start.
+	// Started is when this process was started: other processes compare it with their own start. Required.
 	Started time.Time
 	// Printer shows operations. Defaults to none.
 	Printer display.Printer
@@ -333,15 +333,15 @@ func Choose(clnt cluster.Client, release *releases.Release, texts []string) (*Ch
 		if err := r.lookUp(clnt); err != nil {
 			return nil, err
 		}
-		denoted := denoted(r, release.Inventory)
+		dependents := denoted(r, release.Inventory)
 		switch {
-		case len(denoted) > 1:
-			return nil, ambiguous(r, "release "+release.String(), denoted)
-		case len(denoted) == 0 && !r.kinds[schema.GroupKind{Kind: "Pod"}]:
+		case len(dependents) > 1:
+			return nil, ambiguous(r, "release "+release.String(), dependents)
+		case len(dependents) == 0 && !r.kinds[schema.GroupKind{Kind: "Pod"}]:
 			return nil, releases.Refused("release %s has no dependent %s; to list them: clm tree %s -n %s", release, text, release.Name, release.Namespace)
 		}
 		// A dependent is there, whether it has pods or not.
-		c.found[r] = len(denoted) > 0
+		c.found[r] = len(dependents) > 0
 		c.chosen = append(c.chosen, r)
 	}
 	return c, nil

@@ -7,9 +7,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"os/exec"
 	"slices"
@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -263,18 +262,33 @@ type wholeNumbers struct {
 
 func (w wholeNumbers) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
 	if parameters != nil {
-		raw, err := json.Marshal(parameters.ToUnstructured())
-		converted := types.UnstructurableMap{}
-		if err == nil {
-			err = utiljson.Unmarshal(raw, (*map[string]any)(&converted))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("converting the values: %w", err)
-		}
-		parameters = converted
+		converted, _ := withWholeNumbers(parameters.ToUnstructured()).(map[string]any)
+		parameters = types.UnstructurableMap(converted)
 	}
 	objects, err := w.Generator.Generate(ctx, namespace, name, parameters)
 	return objects, ifRestricted(err)
+}
+
+// maxExactFloat is the largest number up to which a float64 represents every integer.
+const maxExactFloat = 1 << 53
+
+// withWholeNumbers may modify the value.
+func withWholeNumbers(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, item := range value {
+			value[key] = withWholeNumbers(item)
+		}
+	case []any:
+		for i, item := range value {
+			value[i] = withWholeNumbers(item)
+		}
+	case float64:
+		if value == math.Trunc(value) && math.Abs(value) <= maxExactFloat {
+			return int64(value)
+		}
+	}
+	return value
 }
 
 // DefaultKubernetesVersion is the Kubernetes version of the client libraries.

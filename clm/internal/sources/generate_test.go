@@ -72,8 +72,9 @@ func TestSurroundings(t *testing.T) {
 			`release: "{{ namespace }}/{{ name }} {{ componentRevision }} {{ componentDigest }}"`,
 			`component: "{{ component.GetAPIVersion }} {{ component.GetKind }} {{ component.GetNamespace }}/{{ component.GetName }} {{ component.Object.spec.x }}"`,
 			`cluster: "{{ kubernetesVersion.Minor }}"`,
+			`values: "{{ .whole }} {{ .large }} {{ eq .bytes "\xff" }}"`,
 			`lookup: "{{ lookup "v1" "Secret" "shop" "x" }}{{ lookupList "v1" "Secret" "" "" }}{{ localLookup "v1" "Secret" "shop" "x" }}"`,
-		)},
+		), "values.yaml": "whole: 1000000000\nlarge: 12345678901234567\n", "bytes": "\xff"},
 	).write(t)
 	discovery, err := sources.Offline("1.36", []string{"example.com/v1/Widget"})
 	if err != nil {
@@ -81,10 +82,12 @@ func TestSurroundings(t *testing.T) {
 	}
 	wanted := request()
 	wanted.Revision, wanted.Installed, wanted.Digest, wanted.Discovery = 2, true, "abc", discovery
-	set := mustLoad(t, root, sources.Options{Template: true, Set: []string{"x=1"}}, "c", "k")
+	set := mustLoad(t, root, sources.Options{
+		Template: true, Set: []string{"x=1"}, ValuesFiles: []string{"values.yaml"}, SetFile: []string{"bytes=" + root + "/bytes"},
+	}, "c", "k")
 	want := []string{
 		`chart: cluster: v1.36.0 true true lookup: '{}' release: shop/rel 2 false true`,
-		`kustomization: cluster: "36" component: clm.example.io/v1alpha1 Component shop/rel 1 lookup: map[][]map[] release: shop/rel 2 abc`,
+		`kustomization: cluster: "36" component: clm.example.io/v1alpha1 Component shop/rel 1 lookup: map[][]map[] release: shop/rel 2 abc values: 1000000000 1.2345678901234568e+16 true`,
 	}
 	if diff := cmp.Diff(want, generate(t, set, wanted)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
