@@ -130,7 +130,7 @@ func heal(ctx context.Context, l *lab) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	samples := pick(l, 20, 100)
+	bundle, samples := dependentName(l.name, 0), pick(l, 20, 100)
 	var times []time.Duration
 	var writes []int
 	for i := range samples {
@@ -141,7 +141,7 @@ func heal(ctx context.Context, l *lab) ([]figure, error) {
 			}
 		}
 		// Each dependent is changed once: repeated corrections of the same one are delayed.
-		took, written, err := o.healOne(ctx, dependentName(dependentName(l.name, 0), i*manyDependents/samples))
+		took, written, err := o.healOne(ctx, dependentName(bundle, i*manyDependents/samples))
 		if err != nil {
 			return nil, err
 		}

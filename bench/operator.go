@@ -83,13 +83,15 @@ func (o *operator) note(_ context.Context, _ client.Client, bundle *Bundle) erro
 
 // awaitPasses waits until passes of n components have found them ready.
 func (o *operator) awaitPasses(ctx context.Context, n int) (time.Time, error) {
+	found := 0
 	err := wait.PollUntilContextTimeout(ctx, time.Millisecond, waitLimit, true, func(context.Context) (bool, error) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		return len(o.passed) >= n, nil
+		found = len(o.passed)
+		return found >= n, nil
 	})
 	if err != nil {
-		return time.Time{}, fmt.Errorf("waiting for passes of %d components: %w", n, err)
+		return time.Time{}, fmt.Errorf("waiting for passes of %d components: %w (%d so far)", n, err, found)
 	}
 	return time.Now(), nil
 }

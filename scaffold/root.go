@@ -203,10 +203,6 @@ func (s *settings) declare(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.conflictMarkers, "conflict-markers", false, "with --update, write conflict markers into files that you and scaffold changed in the same lines")
 	flags.BoolVar(&s.skipPostProcessing, "skip-post-processing", false, "leave out everything that runs other programs (go, make)")
 	flags.BoolVar(&s.dryRun, "dry-run", false, "show which files would be written, or how an update would change them, and write nothing")
-	for _, flag := range withoutEffect {
-		flags.String(flag.name, "", flag.reason)
-		_ = flags.MarkDeprecated(flag.name, "and has no effect: "+flag.reason) // the flag exists
-	}
 }
 
 // declareOptions declares the flags that are recorded in the project.
@@ -235,14 +231,6 @@ func declareOptions(flags *pflag.FlagSet, o *project.Options) {
 	flags.StringVar(&o.RuntimeVersion, "runtime-version", "", "version of component-operator-runtime (default: that of scaffold)")
 }
 
-// withoutEffect are flags of the scaffolder that this one replaces. They name libraries of which nothing is left, and
-// are accepted so that scripts go on working.
-var withoutEffect = []struct{ name, reason string }{
-	{"admission-webhook-runtime-version", "webhooks are written against controller-runtime, so there is no such library"},
-	{"code-generator-version", "clients are those of controller-runtime; the project generates none"},
-	{"envtest-kubernetes-version", "tests run in the Kubernetes that comes with the runtime"},
-}
-
 // errNoTerminal says why nothing is asked.
 var errNoTerminal = errors.New("--interactive needs a terminal to ask on; give the flags instead")
 
@@ -259,8 +247,8 @@ func (s *settings) askOn(ctx context.Context, in *bufio.Reader, out io.Writer) e
 	for _, question := range s.options.Required() {
 		for *question.Value == "" {
 			prompt, suggestion := question.Text, ""
-			if question.Value == &s.options.OperatorName {
-				suggestion = strings.ToLower(s.options.Kind) + "." + s.options.GroupName
+			if question.Suggest != nil {
+				suggestion = question.Suggest()
 				prompt += " [" + suggestion + "]"
 			}
 			fmt.Fprint(out, prompt+": ")

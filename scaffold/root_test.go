@@ -34,18 +34,6 @@ func TestDryRunWritesNothing(t *testing.T) {
 	}
 }
 
-// TestFlagsWithoutEffect are accepted, and answered.
-func TestFlagsWithoutEffect(t *testing.T) {
-	t.Parallel()
-	for _, flag := range withoutEffect {
-		shown, err := scaffold(t, "--"+flag.name+"=v1", "--dry-run", "--group-name=shop.example.org", "--kind=WebShop", "--operator-name=webshop.shop.example.org",
-			"--go-module=example.org/webshop-operator", "--runtime-version=v1.0.0", "x")
-		if err != nil || !strings.Contains(shown, "--"+flag.name+" has been deprecated, and has no effect: "+flag.reason) {
-			t.Errorf("--%s: got %v, %s", flag.name, err, shown)
-		}
-	}
-}
-
 // TestRefusalsWriteNothing checks that bad input is refused before anything is written.
 func TestRefusalsWriteNothing(t *testing.T) {
 	t.Parallel()

@@ -181,9 +181,10 @@ func (c *Cluster) grantRights(tb testing.TB, chart *operatorChart) *rest.Config 
 // deleteAtEnd deletes an object when the test ends.
 func (c *Cluster) deleteAtEnd(tb testing.TB, object *unstructured.Unstructured) {
 	tb.Helper()
+	key := c.locate(tb, object)
 	tb.Cleanup(func() {
 		if err := client.IgnoreNotFound(c.client.Delete(context.WithoutCancel(tb.Context()), object)); err != nil {
-			tb.Errorf("deleting %s %s: %v", object.GetKind(), object.GetName(), err)
+			tb.Errorf("deleting %s: %v", key, err)
 		}
 	})
 }

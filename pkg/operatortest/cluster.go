@@ -262,6 +262,7 @@ func (c *Cluster) WaitGone(tb testing.TB, object client.Object) {
 func (c *Cluster) Eventually(tb testing.TB, condition func() error) {
 	tb.Helper()
 	testenv.Eventually(tb, func() (bool, string) {
+		tb.Helper()
 		if err := condition(); err != nil {
 			return false, err.Error()
 		}

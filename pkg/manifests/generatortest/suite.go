@@ -190,7 +190,10 @@ func (s Suite) compare(caseName string, text string, update bool) []string {
 }
 
 func write(path string, text string) error {
-	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(text), 0o644)
 }
 
 // diffLines is empty if both are the same.

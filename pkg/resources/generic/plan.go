@@ -39,7 +39,7 @@ type Plan struct {
 	mutation         mutation // that is being recorded
 	warnings         []string
 	strict           bool
-	// after is called when a feature with edits was applied; may be nil.
+	// after is called when a feature was applied; may be nil.
 	after func(mutation) error
 }
 
@@ -83,15 +83,25 @@ func (p *Plan) Apply() error {
 				return err
 			}
 		}
-		first := slices.IndexFunc(p.edits, func(r recorded) bool { return r.feature == feature })
-		if p.after == nil || first < 0 {
+		if p.after == nil {
 			continue
 		}
-		if err := p.after(p.edits[first].mutation); err != nil {
+		if err := p.after(p.mutationOf(feature)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// mutationOf returns the mutation that a feature belongs to: that of its last edit, because the first ones may have been
+// recorded when the mutator was made.
+func (p *Plan) mutationOf(feature int) mutation {
+	for _, r := range slices.Backward(p.edits) {
+		if r.feature == feature {
+			return r.mutation
+		}
+	}
+	return mutation{}
 }
 
 // apply makes the edits of a feature that are in a category.
@@ -169,18 +179,17 @@ type write struct {
 // Values in messages have at most so many bytes.
 const maxValueText = 60
 
-// after compares the object with what it was before a feature of a mutation. What suspends the object may overwrite
-// anything.
+// after compares the object with what it was before a feature. Mutations may overwrite what belongs to none of them.
 func (c *conflictCheck) after(m mutation) error {
-	if m.number == 0 {
-		return nil
-	}
 	before := c.before
 	after, err := fieldsOf(c.object)
 	if err != nil {
 		return err
 	}
 	c.before = after
+	if m.number == 0 {
+		return nil
+	}
 	all := maps.Clone(before)
 	maps.Copy(all, after)
 	for _, key := range slices.Sorted(maps.Keys(all)) {

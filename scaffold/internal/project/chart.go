@@ -100,7 +100,11 @@ func load(ctx context.Context, reference string) (*internalhelm.Chart, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fetching chart %s: %w", reference, err)
 	}
-	return internalhelm.Load(fstest.MapFS{"chart.tgz": &fstest.MapFile{Data: fetched.Content}}, "chart.tgz")
+	chart, err := internalhelm.Load(fstest.MapFS{"chart.tgz": &fstest.MapFile{Data: fetched.Content}}, "chart.tgz")
+	if err != nil {
+		return nil, fmt.Errorf("chart %s: %w", reference, err)
+	}
+	return chart, nil
 }
 
 // Kustomization reads a kustomization from a folder. References that lead out of the folder are refused: the program

@@ -216,16 +216,19 @@ type Required struct {
 	Value      *string
 	// Problems returns what is wrong with a value.
 	Problems func(value string) []string
+	// Suggest returns a value that follows from the options before it; nil if none does.
+	Suggest func() string
 }
 
 // Required returns the options without a default.
 func (o *Options) Required() []Required {
+	suggestName := func() string { return strings.ToLower(o.Kind) + "." + o.GroupName }
 	return []Required{
-		{"group-name", "API group of the component, such as shop.example.org", &o.GroupName, domainProblems("shop.example.org")},
-		{"kind", "Kind of the component, such as WebShop", &o.Kind, kindProblems},
+		{"group-name", "API group of the component, such as shop.example.org", &o.GroupName, domainProblems("shop.example.org"), nil},
+		{"kind", "Kind of the component, such as WebShop", &o.Kind, kindProblems, nil},
 		// The name becomes the prefix of annotations and labels, and a finalizer.
-		{"operator-name", "Name that identifies the operator in clusters", &o.OperatorName, domainProblems("webshop.shop.example.org")},
-		{"go-module", "Path of the Go module, such as example.org/webshop-operator", &o.GoModule, moduleProblems},
+		{"operator-name", "Name that identifies the operator in clusters", &o.OperatorName, domainProblems("webshop.shop.example.org"), suggestName},
+		{"go-module", "Path of the Go module, such as example.org/webshop-operator", &o.GoModule, moduleProblems, nil},
 	}
 }
 

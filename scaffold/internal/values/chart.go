@@ -128,11 +128,13 @@ func (s *source) adopt(key string, d helm.Anatomy, below *source) error {
 		s.remarks[full] = r
 	}
 	for path, chart := range below.charts {
+		full := within(key, path)
 		if path == "" {
+			full = key
 			chart.switched = d.Condition != "" || len(d.Tags) > 0
 			chart.off = !isOn(d, s.defaults)
 		}
-		s.charts[within(key, path)] = chart
+		s.charts[full] = chart
 	}
 	return nil
 }
@@ -238,8 +240,13 @@ func (f fallback) keys() []string {
 // separator divides the keys of a path. No YAML key has it.
 const separator = "\x00"
 
-// within returns the path of what is below a value. Either part may be empty, which stands for the value itself.
-func within(path, below string) string { return strings.Trim(path+separator+below, separator) }
+// within returns the path of what is below a value, which may be the root. The lower part may be an empty key.
+func within(path, below string) string {
+	if path == "" {
+		return below
+	}
+	return path + separator + below
+}
 
 // A remark is what values.yaml says about a value beside the value.
 type remark struct {
