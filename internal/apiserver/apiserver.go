@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apiserver interprets the answers of an API server, and makes patches that it refuses if the object has
-// changed.
+// Package apiserver interprets the answers of an API server, makes patches that it refuses if the object has changed,
+// and knows which types come with it.
 package apiserver
 
 import (
@@ -25,6 +25,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
 	"k8s.io/klog/v2"
@@ -35,6 +36,11 @@ import (
 
 // maxReason bounds how much of an API server's text is shown, in bytes.
 const maxReason = 300
+
+// IsBuiltIn reports whether the types of a group are those of Kubernetes itself, which have no definitions.
+func IsBuiltIn(group string) bool {
+	return group == "apiextensions.k8s.io" || group == "apiregistration.k8s.io" || scheme.Scheme.IsGroupRegistered(group)
+}
 
 // IsOutdated reports whether a write was refused because the object has changed since it was read.
 func IsOutdated(err error) bool { return apierrors.IsConflict(err) && !IsDenied(err) }

@@ -117,7 +117,10 @@ func HasHelmHook(annotations map[string]string) bool {
 // IsSteered reports whether an object has annotations of Argo CD that Read reads.
 func IsSteered(annotations map[string]string) bool {
 	keys := []string{HookAnnotation, HookDeletePolicyAnnotation, SyncWaveAnnotation, SyncOptionsAnnotation}
-	return slices.ContainsFunc(keys, func(key string) bool { _, exists := annotations[key]; return exists })
+	return slices.ContainsFunc(keys, func(key string) bool {
+		_, exists := annotations[key]
+		return exists
+	})
 }
 
 // Read returns what the annotations of an object say. The error names the annotation, its value, and what is allowed.

@@ -132,7 +132,10 @@ func checkInstallable(parsed *chart.Chart) error {
 	}
 	var missing []string
 	for _, declared := range parsed.Metadata.Dependencies {
-		if !slices.ContainsFunc(parsed.Dependencies(), func(dependency *chart.Chart) bool { return dependency.Name() == declared.Name }) {
+		present := slices.ContainsFunc(parsed.Dependencies(), func(dependency *chart.Chart) bool {
+			return dependency.Name() == declared.Name
+		})
+		if !present {
 			missing = append(missing, strings.TrimSpace(declared.Name+" "+declared.Version))
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -408,7 +408,7 @@ func NewDefinitions(reader client.Reader) *Definitions {
 // Kubernetes itself. Types without a definition, and those whose definition the client may not read, are known to
 // declare nothing.
 func (d *Definitions) Learn(ctx context.Context, gvk schema.GroupVersionKind, resource string) error {
-	if isBuiltIn(gvk.Group) {
+	if apiserver.IsBuiltIn(gvk.Group) {
 		return nil
 	}
 	definition := &unstructured.Unstructured{}
@@ -423,11 +423,6 @@ func (d *Definitions) Learn(ctx context.Context, gvk schema.GroupVersionKind, re
 	return nil
 }
 
-// isBuiltIn reports whether the types of a group are those of Kubernetes itself.
-func isBuiltIn(group string) bool {
-	return group == "apiextensions.k8s.io" || group == "apiregistration.k8s.io" || scheme.Scheme.IsGroupRegistered(group)
-}
-
 // Recall is Learn for a type that need not be read again if it is known.
 func (d *Definitions) Recall(ctx context.Context, gvk schema.GroupVersionKind, resource string) error {
 	if _, known := d.Declares(gvk); known {
@@ -439,7 +434,7 @@ func (d *Definitions) Recall(ctx context.Context, gvk schema.GroupVersionKind, r
 // Declares reports whether the definition of a type declares status.conditions, and whether that is known. It makes no
 // request. Types of Kubernetes itself have no definition.
 func (d *Definitions) Declares(gvk schema.GroupVersionKind) (declared, known bool) {
-	if isBuiltIn(gvk.Group) {
+	if apiserver.IsBuiltIn(gvk.Group) {
 		return false, true
 	}
 	d.mu.Lock()

@@ -146,7 +146,7 @@ func keyFromYAML(key any) (string, error) {
 		// This precision is the one that Kubernetes uses.
 		return strconv.FormatFloat(key, 'g', -1, 32), nil
 	default:
-		return "", fmt.Errorf("a key is %v, but must be text", describe(key))
+		return "", fmt.Errorf("a key is %v, but must be text", Describe(key))
 	}
 }
 

@@ -40,7 +40,7 @@ func Objects(content any, inherit Inherit) ([]*unstructured.Unstructured, error)
 	case map[string]any:
 		return expand(content, inherit)
 	default:
-		return nil, fmt.Errorf("it is not an object, but %s", describe(content))
+		return nil, fmt.Errorf("it is not an object, but %s", Describe(content))
 	}
 }
 
@@ -93,14 +93,14 @@ func itemsOf(content map[string]any) ([]any, error) {
 		}
 		return nil, nil
 	default:
-		return nil, fmt.Errorf("items is not a list, but %s", describe(items))
+		return nil, fmt.Errorf("items is not a list, but %s", Describe(items))
 	}
 }
 
 func expandItem(list schema.GroupVersionKind, item any, inherit Inherit) ([]*unstructured.Unstructured, error) {
 	content, ok := item.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("it is not an object, but %s", describe(item))
+		return nil, fmt.Errorf("it is not an object, but %s", Describe(item))
 	}
 	// The items of a typed list need not repeat their type.
 	if kind := strings.TrimSuffix(list.Kind, "List"); kind != "" && content["kind"] == nil {
@@ -145,7 +145,7 @@ func checkMetadata(content map[string]any) error {
 	}
 	for _, field := range []string{"name", "namespace", "generateName"} {
 		if _, ok := metadata[field].(string); !ok && metadata[field] != nil {
-			return fmt.Errorf("metadata.%s is not a string, but %s", field, describe(metadata[field]))
+			return fmt.Errorf("metadata.%s is not a string, but %s", field, Describe(metadata[field]))
 		}
 	}
 	if metadata["namespace"] == nil {
@@ -184,7 +184,7 @@ func checkStrings(metadata map[string]any, field string) error {
 	}
 	entries, ok := metadata[field].(map[string]any)
 	if !ok {
-		return fmt.Errorf("metadata.%s is not a map, but %s", field, describe(metadata[field]))
+		return fmt.Errorf("metadata.%s is not a map, but %s", field, Describe(metadata[field]))
 	}
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		switch value := entries[key].(type) {
@@ -192,7 +192,7 @@ func checkStrings(metadata map[string]any, field string) error {
 		case nil:
 			entries[key] = ""
 		default:
-			return fmt.Errorf("value of metadata.%s[%s] is not a string, but %s; put it into quotes", field, key, describe(value))
+			return fmt.Errorf("value of metadata.%s[%s] is not a string, but %s; put it into quotes", field, key, Describe(value))
 		}
 	}
 	return nil
@@ -206,7 +206,8 @@ func nameOf(content map[string]any) string {
 	return "<no name>"
 }
 
-func describe(value any) string {
+// Describe says in plain words what a value is, such as "a map".
+func Describe(value any) string {
 	switch value := value.(type) {
 	case map[string]any:
 		return "a map"

@@ -24,9 +24,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -145,16 +145,11 @@ func (r *rights) addObject(object *unstructured.Unstructured) error {
 		verbs = append(verbs, "update")
 	}
 	r.add(namespace, resource.Group, resource.Resource, nil, verbs...)
-	if r.ReadsDefinitions && isCustom(kind.Group) {
+	if r.ReadsDefinitions && !apiserver.IsBuiltIn(kind.Group) {
 		r.add(wholeCluster, apiextensionsv1.GroupName, "customresourcedefinitions", []string{resource.GroupResource.String()}, "get")
 	}
 	r.addClaims(object, kind, namespace)
 	return r.addFurther(object, kind, namespace)
-}
-
-// isCustom reports whether the types of a group may have definitions.
-func isCustom(group string) bool {
-	return group != apiextensionsv1.GroupName && group != "apiregistration.k8s.io" && !scheme.Scheme.IsGroupRegistered(group)
 }
 
 // removesFields reports whether what others have added to the object is removed, which takes an update.

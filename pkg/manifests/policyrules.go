@@ -4,7 +4,6 @@
 package manifests
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/pkg/generator"
@@ -193,7 +193,7 @@ func (t *PolicyRulesObjectTransformer) Fingerprint() string {
 // The fields are those of PolicyRule and PolicyMatch; values under set may be strings, numbers or booleans. An empty
 // document has no rules. The caller adds the name of the file to errors.
 func ParsePolicyRules(document []byte) ([]PolicyRule, error) {
-	raw, err := jsonOf(document)
+	document, err := singleDocument(document)
 	if err != nil {
 		return nil, err
 	}
@@ -207,18 +207,22 @@ func ParsePolicyRules(document []byte) ([]PolicyRule, error) {
 		Set      map[string]scalar `json:"set"`
 		Override bool              `json:"override"`
 	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&given); err != nil {
+	if err := yaml.UnmarshalStrict(document, &given); err != nil {
 		return nil, fmt.Errorf("it must be a list of rules, each with match and set: %w", err)
 	}
-	checked, err := json.Marshal(given)
-	if err != nil {
-		return nil, err
-	}
-	rules := []PolicyRule{}
-	if err := json.Unmarshal(checked, &rules); err != nil {
-		return nil, err
+	rules := make([]PolicyRule, len(given))
+	for i, rule := range given {
+		match := rule.Match
+		rules[i] = PolicyRule{
+			Match: PolicyMatch{
+				Kind: string(match.Kind), Name: string(match.Name), Namespace: string(match.Namespace), Labels: string(match.Labels),
+			},
+			Set:      make(map[string]string, len(rule.Set)),
+			Override: rule.Override,
+		}
+		for suffix, value := range rule.Set {
+			rules[i].Set[suffix] = string(value)
+		}
 	}
 	_, err = NewPolicyRulesObjectTransformer(rules)
 	return rules, err

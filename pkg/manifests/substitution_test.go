@@ -95,8 +95,8 @@ func TestSubstitutionErrors(t *testing.T) {
 	for _, tc := range []struct{ reason, object, want string }{
 		{"a reference without end", "{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {key: '${x'}}", "substituting variables in Secret a: "},
 		{"a value that breaks the YAML", "{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {key: '${list}'}}", "substituting variables in Secret a: "},
-		{"a value that adds a document", "{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {key: '${documents}'}}", "another value begins here"},
-		{"a value that sets a field twice", "{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {key: '${twice}'}}", `key "key" is already set`},
+		{"a value that adds a document", "{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {key: '${documents}'}}", "more than one YAML document"},
+		{"a value that sets a field twice", "{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {key: '${twice}'}}", `key "key" already set`},
 		{"what is left is no object", "{apiVersion: v1, kind: '${kind}', metadata: {name: a}}", "'Kind' is missing"},
 	} {
 		transformer, err := manifests.NewSubstitutionObjectTransformer(variables, nil)

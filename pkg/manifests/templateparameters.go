@@ -4,11 +4,14 @@
 package manifests
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -17,6 +20,7 @@ import (
 
 	"github.com/fluxcd/pkg/envsubst"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -86,7 +90,7 @@ func (t *TemplateParameterTransformer) TransformParameters(namespace string, nam
 	}
 	transformed, isMap := content.(map[string]any)
 	if !isMap && content != nil {
-		return nil, fmt.Errorf("reading the output of parameter template %s: it is not a map", t.path)
+		return nil, fmt.Errorf("reading the output of parameter template %s: it is not a map, but %s", t.path, manifest.Describe(content))
 	}
 	return types.UnstructurableMap(transformed), nil
 }
@@ -184,22 +188,49 @@ func (t *SubstitutionObjectTransformer) substitute(ctx context.Context, object c
 	if replaced == string(text) {
 		return nil, nil
 	}
-	raw, err := jsonOf([]byte(replaced))
+	return decodeObject([]byte(replaced))
+}
+
+// decodeObject reads one object from YAML. Whole numbers become integers.
+func decodeObject(text []byte) (*unstructured.Unstructured, error) {
+	text, err := singleDocument(text)
 	if err != nil {
 		return nil, err
 	}
-	u = &unstructured.Unstructured{}
+	raw, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(raw); err != nil {
 		return nil, err
 	}
 	return u, nil
 }
 
-// jsonOf returns a text in YAML, which must be one document without duplicate keys, as JSON.
-func jsonOf(text []byte) ([]byte, error) {
-	content, err := manifest.DecodeUnique(text)
-	if err != nil {
-		return nil, err
+// singleDocument returns the only document with content, or nothing. Decoders would silently take the first one.
+func singleDocument(text []byte) ([]byte, error) {
+	var found []byte
+	for reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))); ; {
+		document, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return found, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := manifest.CheckSingle(document); err != nil {
+			return nil, err
+		}
+		var content any
+		if err := yaml.Unmarshal(document, &content); err != nil {
+			return nil, err
+		}
+		if content != nil && found != nil {
+			return nil, errors.New("the text has more than one YAML document")
+		}
+		if content != nil {
+			found = document
+		}
 	}
-	return json.Marshal(content)
 }

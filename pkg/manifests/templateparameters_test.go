@@ -33,7 +33,7 @@ func TestTemplateParameters(t *testing.T) {
 		{"nothing", "{{ if .missing }}a: b{{ end }}", nil, ""},
 		{"what changes its data", "{{ $_ := set .nested `list` 1 }}{{ $_ := unset . `size` }}a: {{ .nested.list }}", m{"a": int64(1)}, ""},
 		{"an error", "a: b\nc: {{ fail `no` }}", nil, "rendering parameter template: dir/parameters.yaml:2:6: executing \"dir/parameters.yaml\" at <fail `no`>: error calling fail: no"},
-		{"a list", "[a]", nil, "reading the output of parameter template dir/parameters.yaml: it is not a map"},
+		{"a list", "[a]", nil, "reading the output of parameter template dir/parameters.yaml: it is not a map, but a list"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {

@@ -49,8 +49,8 @@ func (l *lifeline) guarded(guard, remove string, args []string) *exec.Cmd {
 type process struct {
 	name    string
 	logPath string
-	command *exec.Cmd     // to be read after done
 	done    chan struct{} // closed after the program has ended
+	err     error         // how it ended; to be read after done
 }
 
 // startProcess runs the command with its output appended to the log file.
@@ -65,9 +65,9 @@ func startProcess(command *exec.Cmd, name, logPath string) (*process, error) {
 	if err := command.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}
-	p := &process{name: name, logPath: logPath, command: command, done: make(chan struct{})}
+	p := &process{name: name, logPath: logPath, done: make(chan struct{})}
 	go func() {
-		_ = command.Wait() // failure says how it ended
+		p.err = command.Wait()
 		close(p.done)
 	}()
 	return p, nil
@@ -94,7 +94,11 @@ func (p *process) ended() bool {
 
 // failure describes an unexpected end, with the last lines of the program's log.
 func (p *process) failure() error {
-	return fmt.Errorf("%s exited: %s; the end of its log:\n%s", p.name, p.command.ProcessState, p.tail())
+	how := "exit status 0"
+	if p.err != nil {
+		how = p.err.Error()
+	}
+	return fmt.Errorf("%s exited: %s; the end of its log:\n%s", p.name, how, p.tail())
 }
 
 // tail returns the last lines of the log, indented.

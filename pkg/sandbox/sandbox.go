@@ -428,10 +428,14 @@ func (s *Sandbox) poll(ctx context.Context, what string, ready func(context.Cont
 		}
 		return false, s.Failure()
 	})
-	if err != nil && s.Failure() == nil {
+	switch failure := s.Failure(); {
+	case err == nil:
+		return nil
+	case failure != nil:
+		return failure
+	default:
 		return fmt.Errorf("waiting for %s: %w (%s)", what, err, reason)
 	}
-	return err
 }
 
 // termGrace is how long a command may take to end after SIGTERM.

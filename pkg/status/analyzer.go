@@ -34,6 +34,8 @@ type Analyzer struct {
 	custom     StatusAnalyzer
 }
 
+var _ StatusAnalyzer = (*Analyzer)(nil)
+
 // NewAnalyzer returns an Analyzer. The reconciler name is the prefix of the annotation that holds the hints.
 func NewAnalyzer(reconcilerName string, options Options) *Analyzer {
 	if options.Clock == nil {
@@ -108,7 +110,7 @@ func (a *Analyzer) analyze(object *unstructured.Unstructured, hints Hints) Resul
 		return result
 	}
 	promised := hints
-	promised.HasObservedGeneration = hints.HasObservedGeneration || isObserved(object)
+	promised.HasObservedGeneration = hints.HasObservedGeneration || maintainsObservedGeneration(object)
 	completed := promised.complete(object)
 	computed, err := compute(completed)
 	if err != nil {
@@ -507,11 +509,11 @@ func parseConditions(hint string, argument string) ([]string, error) {
 	return conditions, nil
 }
 
-// isObserved reports whether the controller of a built-in kind maintains status.observedGeneration. Without that hint, a
-// workload that its controller has not observed yet could count as current, for example a StatefulSet with zero
-// replicas. A PodDisruptionBudget needs none: it is in force at once, and where no controllers run, as in tests, it
-// would never be ready.
-func isObserved(object *unstructured.Unstructured) bool {
+// maintainsObservedGeneration reports whether the object is of a built-in kind whose controller maintains
+// status.observedGeneration. Without that hint, a workload that its controller has not observed yet could count as
+// current, for example a StatefulSet with zero replicas. A PodDisruptionBudget needs none: it is in force at once, and
+// where no controllers run, as in tests, it would never be ready.
+func maintainsObservedGeneration(object *unstructured.Unstructured) bool {
 	kinds := []string{"Deployment.apps", "StatefulSet.apps", "ReplicaSet.apps", "DaemonSet.apps", "ReplicationController"}
 	return slices.Contains(kinds, object.GroupVersionKind().GroupKind().String())
 }

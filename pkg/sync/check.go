@@ -293,18 +293,25 @@ type syncTask struct {
 	Lenient bool
 }
 
-// tasksOf returns the tasks of objects, of which some may be hooks. The namespace is that of objects that name none.
-// Hooks without a name get other names in another operation. Force recreates each object that cannot be updated because
-// a field is immutable. The error names all objects whose annotations cannot be read.
-func tasksOf(ctx context.Context, objects []*unstructured.Unstructured, namespace, operation string, force bool) ([]syncTask, error) {
+// taskOptions say how objects become tasks: the namespace is that of objects that name none; hooks without a name get
+// other names in another operation; force recreates each object that cannot be updated because a field is immutable.
+type taskOptions struct {
+	namespace, operation string
+	force                bool
+}
+
+// tasksOf returns the tasks of objects, of which some may be hooks. The error names all objects whose annotations
+// cannot be read.
+func tasksOf(ctx context.Context, objects []*unstructured.Unstructured, options taskOptions) ([]syncTask, error) {
 	var problems []error
 	var steered []client.Object
 	for _, object := range objects {
-		each, err := steer(object, force)
+		each, err := steer(object, options.force)
 		switch {
 		case err != nil:
-			id := types.ObjectID{GroupKind: object.GroupVersionKind().GroupKind(), Namespace: object.GetNamespace(), Name: object.GetName() + object.GetGenerateName()}
-			problems = append(problems, fmt.Errorf("%s: %w", id, err))
+			name := object.GetName() + object.GetGenerateName()
+			text := types.ObjectText(object.GroupVersionKind().GroupKind(), object.GetNamespace(), name)
+			problems = append(problems, fmt.Errorf("%s: %w", text, err))
 		case each != nil:
 			steered = append(steered, each)
 		}
@@ -318,9 +325,9 @@ func tasksOf(ctx context.Context, objects []*unstructured.Unstructured, namespac
 	}
 	// The operation takes the place of a revision of a component.
 	ctx = generator.NewContext(ctx, generator.Surroundings{
-		ReconcilerName: Name, ComponentNamespace: namespace, ComponentName: operation, ComponentRevision: 1,
+		ReconcilerName: Name, ComponentNamespace: options.namespace, ComponentName: options.operation, ComponentRevision: 1,
 	})
-	transformed, err := transformer.TransformObjectsContext(ctx, namespace, operation, steered)
+	transformed, err := transformer.TransformObjectsContext(ctx, options.namespace, options.operation, steered)
 	if err != nil {
 		return nil, err
 	}

@@ -50,10 +50,10 @@ func (c *syncContext) claim(ctx context.Context, w *work) ([]ResourceSyncResult,
 		return nil, err
 	}
 	ids := sortedIDs(w.pruned)
-	reasons := make([]string, len(ids))
+	claims := make([]ResourceSyncResult, len(ids)) // only Status and Message
 	err = concurrent.Each(concurrency, ids, func(i int, id types.ObjectID) (err error) {
 		if live := w.obsolete[id]; live != nil && !c.terminating() {
-			reasons[i], err = c.mark(ctx, live)
+			claims[i].Status, claims[i].Message, err = c.mark(ctx, live)
 		}
 		return err
 	})
@@ -64,15 +64,12 @@ func (c *syncContext) claim(ctx context.Context, w *work) ([]ResourceSyncResult,
 		return nil, errTerminated
 	}
 	for i, id := range ids {
-		if reasons[i] == "" {
-			continue
+		if claims[i].Status == "" {
+			continue // it is a dependent now, or it is recorded, and not looked at
 		}
 		item := w.pruned[id]
 		result := resultOf(item)
-		result.Status, result.HookPhase, result.Message = ResultCodePruneSkipped, OperationSucceeded, reasons[i]
-		if reasons[i] == goneText {
-			result.Status = ResultCodePruned
-		}
+		result.Status, result.HookPhase, result.Message = claims[i].Status, OperationSucceeded, claims[i].Message
 		settled = append(settled, result)
 		delete(w.pruned, id)
 		w.request.Inventory = slices.DeleteFunc(w.request.Inventory, func(other *inventory.Item) bool { return other == item })
@@ -81,14 +78,14 @@ func (c *syncContext) claim(ctx context.Context, w *work) ([]ResourceSyncResult,
 	return settled, nil
 }
 
-// mark makes a live object a dependent, so that the engine deletes it, or returns why that is not to be done. The caller
-// vouches that the object belongs to the owner.
-func (c *syncContext) mark(ctx context.Context, live *unstructured.Unstructured) (reason string, err error) {
+// mark makes a live object a dependent, so that the engine deletes it. If that is not to be done, it returns the status
+// and the message of its result. The caller vouches that the object belongs to the owner.
+func (c *syncContext) mark(ctx context.Context, live *unstructured.Unstructured) (status ResultCode, message string, err error) {
 	exists, err := c.patchMetadata(ctx, live, func(object *metav1.PartialObjectMetadata) map[string]any {
-		reason = ""
+		status, message = "", ""
 		switch {
 		case isForeign(object, c.owner):
-			reason = foreignText
+			status, message = ResultCodePruneSkipped, foreignText
 		case object.GetLabels()[ownerLabel] == "":
 			return map[string]any{"labels": map[string]any{ownerLabel: manifest.OwnerLabel(c.owner)}, "annotations": map[string]any{ownerAnnotation: c.owner}}
 		}
@@ -96,11 +93,11 @@ func (c *syncContext) mark(ctx context.Context, live *unstructured.Unstructured)
 	})
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("marking %s for pruning: %w", types.IDOf(live), err)
+		return "", "", fmt.Errorf("marking %s for pruning: %w", types.IDOf(live), err)
 	case !exists:
-		return goneText, nil
+		return ResultCodePruned, goneText, nil
 	default:
-		return reason, nil
+		return status, message, nil
 	}
 }
 
@@ -121,7 +118,8 @@ func (c *syncContext) letGo(ctx context.Context, live *unstructured.Unstructured
 }
 
 // patchMetadata changes the metadata of an object as the function says, which is called again when others have changed the
-// object. It reports false if the object does not exist any more, or if there is another one with its name.
+// object. It reports false if the object does not exist any more, or if there is another one with its name. An object that
+// is invalid, so that nobody can change it, is left as it is: the engine says why it does not delete such an object.
 func (c *syncContext) patchMetadata(
 	ctx context.Context, live *unstructured.Unstructured, change func(object *metav1.PartialObjectMetadata) map[string]any,
 ) (exists bool, err error) {
@@ -152,6 +150,9 @@ func (c *syncContext) patchMetadata(
 			err = failure
 			break
 		}
+	}
+	if apierrors.IsInvalid(err) {
+		return true, nil
 	}
 	return false, client.IgnoreNotFound(err)
 }
@@ -309,7 +310,9 @@ func nest(items []*pruneItem, options pruneOptions) {
 	for _, item := range items {
 		add(item.Item, item.stays(options))
 	}
-	for _, item := range slices.SortedFunc(slices.Values(options.Outside), func(a, b *inventory.Item) int { return types.IDOf(a).Compare(types.IDOf(b)) }) {
+	outside := slices.Clone(options.Outside)
+	slices.SortFunc(outside, func(a, b *inventory.Item) int { return types.IDOf(a).Compare(types.IDOf(b)) })
+	for _, item := range outside {
 		add(item, "stays")
 	}
 	for _, outer := range items {

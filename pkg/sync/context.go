@@ -489,16 +489,6 @@ const (
 	HookTypeSkip HookType = "Skip"
 )
 
-// NewHookType returns the hook type with a name, and whether there is one.
-func NewHookType(name string) (HookType, bool) {
-	switch hook := HookType(name); hook {
-	case HookTypePreSync, HookTypeSync, HookTypePostSync, HookTypeSyncFail, HookTypeSkip:
-		return hook, true
-	default:
-		return "", false
-	}
-}
-
 // A HookDeletePolicy says when a hook is deleted: it is a value of the annotation
 // argocd.argoproj.io/hook-delete-policy.
 type HookDeletePolicy string
@@ -512,16 +502,6 @@ const (
 	// default.
 	HookDeletePolicyBeforeHookCreation HookDeletePolicy = "BeforeHookCreation"
 )
-
-// NewHookDeletePolicy returns the policy with a name, and whether there is one.
-func NewHookDeletePolicy(name string) (HookDeletePolicy, bool) {
-	switch policy := HookDeletePolicy(name); policy {
-	case HookDeletePolicyHookSucceeded, HookDeletePolicyHookFailed, HookDeletePolicyBeforeHookCreation:
-		return policy, true
-	default:
-		return "", false
-	}
-}
 
 // A ResultCode says what was done about an object.
 type ResultCode string

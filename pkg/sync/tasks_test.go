@@ -86,7 +86,7 @@ func TestTasks(t *testing.T) {
 			t.Parallel()
 			i := strings.LastIndex(tc.kind, "/")
 			given := taskObject(tc.kind[:i], tc.kind[i+1:], tc.called, tc.annotations)
-			list, err := tasksOf(t.Context(), []*unstructured.Unstructured{given}, "n", "one", tc.force)
+			list, err := tasksOf(t.Context(), []*unstructured.Unstructured{given}, taskOptions{"n", "one", tc.force})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +130,7 @@ func TestGeneratedNames(t *testing.T) {
 	t.Parallel()
 	names := func(operation string) []string {
 		given := taskObject("batch/v1", "Job", "gen-*", map[string]string{gitops.HookAnnotation: "PreSync,PostSync"})
-		list, err := tasksOf(t.Context(), []*unstructured.Unstructured{given}, "n", operation, false)
+		list, err := tasksOf(t.Context(), []*unstructured.Unstructured{given}, taskOptions{"n", operation, false})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestLift(t *testing.T) {
 	list, err := tasksOf(t.Context(), []*unstructured.Unstructured{
 		taskObject("v1", "Namespace", "n", map[string]string{gitops.SyncWaveAnnotation: "2"}),
 		taskObject("batch/v1", "Job", "a", map[string]string{gitops.HookAnnotation: "PreSync", gitops.SyncWaveAnnotation: "-1"}),
-	}, "n", "one", false)
+	}, taskOptions{"n", "one", false})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestProblems(t *testing.T) {
 	_, err := tasksOf(t.Context(), []*unstructured.Unstructured{
 		taskObject("v1", "ConfigMap", "a", map[string]string{gitops.SyncWaveAnnotation: "soon"}), taskObject("v1", "ConfigMap", "b", map[string]string{gitops.HookAnnotation: "Sometime"}),
 		taskObject("v1", "ConfigMap", "c-*", nil), taskObject("v1", "ConfigMap", "", nil),
-	}, "n", "one", false)
+	}, taskOptions{"n", "one", false})
 	for _, part := range []string{"ConfigMap a: ", "soon", "ConfigMap b: ", "Sometime", "ConfigMap c-: metadata.name", "ConfigMap: metadata.name"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is missing in %v", part, err)

@@ -87,7 +87,7 @@ func (c *syncContext) assemble(ctx context.Context) (*work, error) {
 	if namespace != nil {
 		objects = append(objects, namespace)
 	}
-	list, err := tasksOf(ctx, objects, c.namespace, c.owner+" "+c.digest(), c.force)
+	list, err := tasksOf(ctx, objects, taskOptions{namespace: c.namespace, operation: c.owner + " " + c.digest(), force: c.force})
 	if err != nil {
 		return nil, &invalidError{reasons: []string{err.Error()}}
 	}

@@ -6,7 +6,6 @@ package types
 import (
 	"cmp"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -155,8 +154,8 @@ func copyValue(value any) any {
 	case map[string]any:
 		return copyMap(value)
 	case []any:
-		out := slices.Clone(value)
-		for i, item := range out {
+		out := make([]any, len(value))
+		for i, item := range value {
 			out[i] = copyValue(item)
 		}
 		return out

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -158,7 +159,7 @@ func planQueries(targets []*target) []query {
 	}
 	for _, t := range served {
 		children, where := ownedTypes[t.key.GroupKind], []string{t.key.Namespace}
-		if isCustom(t.key.GroupKind) {
+		if !apiserver.IsBuiltIn(t.key.Group) { // the types of the objects that it owns are unknown
 			children = slices.Concat(namespaced, workloads)
 			if t.key.Namespace == "" {
 				where = namespaces

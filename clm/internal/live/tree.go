@@ -21,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/judges"
@@ -329,13 +328,6 @@ var ownedTypes = map[schema.GroupKind][]resource{
 	pods.GroupKind():         {claims},
 
 	{Kind: "ReplicationController"}: {pods, claims},
-}
-
-// isCustom reports whether the type is not one of Kubernetes itself, so the types of the objects that it owns are
-// unknown.
-func isCustom(kind schema.GroupKind) bool {
-	aggregated := []string{"apiextensions.k8s.io", "apiregistration.k8s.io"}
-	return !clientgoscheme.Scheme.IsGroupRegistered(kind.Group) && !slices.Contains(aggregated, kind.Group)
 }
 
 // hasAllInStatus reports whether the status message of an object of the type has all reasons why it is not ready: it

@@ -229,10 +229,13 @@ type config struct {
 // values are decoded so that integers stay integers.
 type values map[string]any
 
-// UnmarshalJSON refuses everything but maps.
+// UnmarshalJSON refuses everything but maps. Values that are null are given, too.
 func (v *values) UnmarshalJSON(raw []byte) error {
 	if err := utiljson.Unmarshal(raw, (*map[string]any)(v)); err != nil {
 		return fmt.Errorf("values is not a map: %w", err)
+	}
+	if *v == nil {
+		*v = values{}
 	}
 	return nil
 }
