@@ -25,7 +25,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// life has the times of components that were created and deleted, and the requests between creation and readiness.
+// life contains the durations of components' creation and deletion, and the requests between creation and readiness.
 type life struct {
 	created, deleted, applies, removes []time.Duration
 	traffic                            traffic
@@ -59,8 +59,8 @@ func (l *lab) liveAndDie(ctx context.Context, spec BundleSpec) (*life, error) {
 	})
 }
 
-// createComponent measures a component of one wave from its creation until it is ready, and from the request for its deletion
-// until it is gone.
+// createComponent measures the creation of a component with one wave until it is ready, and its deletion until it is
+// gone.
 func createComponent(ctx context.Context, l *lab) ([]figure, error) {
 	found, err := l.liveAndDie(ctx, usual)
 	if err != nil {
@@ -76,7 +76,7 @@ func createComponent(ctx context.Context, l *lab) ([]figure, error) {
 	}, nil
 }
 
-// createWaves measures a component of many waves.
+// createWaves measures a component with many waves.
 func createWaves(ctx context.Context, l *lab) ([]figure, error) {
 	spec := usual
 	spec.Waves = 10
@@ -90,7 +90,7 @@ func createWaves(ctx context.Context, l *lab) ([]figure, error) {
 	}, nil
 }
 
-// changeOne measures how long a change of the spec takes that affects one of many dependents.
+// changeOne measures the time for a change of the spec that affects one of many dependents.
 func changeOne(ctx context.Context, l *lab) ([]figure, error) {
 	o, err := l.startMany(ctx, 1, usual)
 	if err != nil {
@@ -124,7 +124,7 @@ func changeOne(ctx context.Context, l *lab) ([]figure, error) {
 	}, nil
 }
 
-// heal measures how long it takes until a change by another client is corrected.
+// heal measures the time until a change by another client is corrected.
 func heal(ctx context.Context, l *lab) ([]figure, error) {
 	o, err := l.startMany(ctx, 1, usual)
 	if err != nil {
@@ -135,7 +135,7 @@ func heal(ctx context.Context, l *lab) ([]figure, error) {
 	var writes []int
 	for i := range samples {
 		if i >= 20 {
-			// Changes of dependents may cause about fifty passes in quick succession, and one each second then.
+			// Changes of dependents may cause about fifty passes in quick succession, and then one per second.
 			if err := pause(ctx, 2*time.Second); err != nil {
 				return nil, err
 			}
@@ -179,8 +179,8 @@ func coldStart(ctx context.Context, l *lab) ([]figure, error) {
 	return l.restarts(ctx, pick(l, 100, 2000), 20, 30000)
 }
 
-// restarts measures how long a new process takes from when it knows n components until the first pass of each has
-// ended.
+// restarts measures the time in a new process from the point when it knows n components until the first pass of each
+// has ended.
 func (l *lab) restarts(ctx context.Context, n int, dependents int64, bar float64) ([]figure, error) {
 	o, err := l.startMany(ctx, n, BundleSpec{Dependents: dependents, PayloadBytes: 100})
 	if err != nil {
@@ -213,7 +213,7 @@ func (l *lab) restarts(ctx context.Context, n int, dependents int64, bar float64
 	}, nil
 }
 
-// atRest measures what an operator does when nothing happens.
+// atRest measures the requests and the processor time of an idle operator.
 func atRest(ctx context.Context, l *lab) ([]figure, error) {
 	n, duration := pick(l, 50, 1000), pick(l, 30*time.Second, 10*time.Minute)
 	o, err := l.startMany(ctx, n, BundleSpec{Dependents: 10, PayloadBytes: 100})

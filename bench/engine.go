@@ -31,7 +31,7 @@ type memoryStore struct{}
 // Save implements reconciler.Store.
 func (memoryStore) Save(context.Context, []*reconciler.InventoryItem) error { return nil }
 
-// newEngine returns an engine that knows nothing, and a request for n ConfigMaps.
+// newEngine returns an engine without any state, and a request for n ConfigMaps.
 func (l *lab) newEngine(ctx context.Context, c *connection, name string, n int64) (*reconciler.Reconciler, reconciler.ApplyRequest, error) {
 	bundle := &Bundle{Spec: BundleSpec{Dependents: n, PayloadBytes: dependentBytes}}
 	objects, err := bundleGenerator{}.Generate(ctx, l.namespace, name, bundle.GetSpec())
@@ -88,7 +88,7 @@ func createEngine(ctx context.Context, l *lab) ([]figure, error) {
 	}, nil
 }
 
-// noop measures the processor time of calls of Apply that find nothing to do.
+// noop measures the processor time of Apply calls without any changes.
 func noop(ctx context.Context, l *lab) ([]figure, error) {
 	judge, err := probes.New([]probes.Probe{{Checks: []probes.Check{{CEL: &probes.CEL{Rule: "size(self.data) > 0"}}}}}, nil)
 	if err != nil {
@@ -113,8 +113,8 @@ func noop(ctx context.Context, l *lab) ([]figure, error) {
 	}, nil
 }
 
-// noopPass returns the mean processor time of a call. The names of the objects depend on their number only, so that a
-// second call for as many finds them.
+// noopPass returns the mean processor time of a call. The names of the objects depend only on their number, so a second
+// call with the same number finds them.
 func (l *lab) noopPass(ctx context.Context, n int64, calls int, judge status.Judge) (time.Duration, error) {
 	c, err := l.connect("engine")
 	if err != nil {
@@ -127,7 +127,7 @@ func (l *lab) noopPass(ctx context.Context, n int64, calls int, judge status.Jud
 	defer engine.Close()
 	request.Version, request.Judge, request.Policies.Adoption = "1", judge, types.AdoptionPolicyAlways
 	var used time.Duration
-	// The first call writes, the second one fills what is filled once.
+	// The first call writes, the second one fills lazy caches.
 	for i := range calls + 2 {
 		if i == 2 {
 			if err := l.settle(ctx); err != nil {
@@ -150,7 +150,7 @@ func (l *lab) noopPass(ctx context.Context, n int64, calls int, judge status.Jud
 	return used / time.Duration(calls), nil
 }
 
-// memory measures the heap that is kept of an observed dependent.
+// memory measures the heap per observed dependent.
 func memory(ctx context.Context, l *lab) ([]figure, error) {
 	reader := &observe.Reader{
 		OwnerLabel: reconcilerName + "/" + types.LabelKeySuffixOwnerId, Manager: l.bare.agent,
@@ -177,7 +177,7 @@ func memory(ctx context.Context, l *lab) ([]figure, error) {
 		return nil, err
 	}
 	bytes := heap() - baseline
-	// Using the cache keeps it alive until here, and shows that it has the objects.
+	// Using the cache keeps it alive until here, and proves that it contains the objects.
 	for _, object := range objects {
 		if seen, view := cache.Get(kind, l.namespace, object.GetName()); view != observe.Present || seen.Fingerprint == "" {
 			return nil, fmt.Errorf("the cache does not have %s, or not as written", object.GetName())
@@ -188,7 +188,7 @@ func memory(ctx context.Context, l *lab) ([]figure, error) {
 	return []figure{amount(what, bytes/1024/float64(len(objects)), "KiB").atMost(barValue, 0.6)}, err
 }
 
-// heap returns the bytes that are in use after two garbage collections: some garbage is found only by the second one.
+// heap returns the bytes in use after two garbage collections, because only the second one finds some garbage.
 func heap() float64 {
 	runtime.GC()
 	runtime.GC()

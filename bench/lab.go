@@ -29,14 +29,14 @@ import (
 )
 
 const (
-	// waitLimit bounds each wait for something that should take seconds at most.
+	// waitLimit limits each wait for something that should take seconds at most.
 	waitLimit = 5 * time.Minute
-	// manyDependents is the number of dependents of the components that speed is measured with, dependentBytes the size
-	// of each.
+	// manyDependents is the number of dependents of the components for measuring speed, dependentBytes is the size of
+	// each.
 	manyDependents, dependentBytes = 500, 500
 )
 
-// A lab is the environment of one case: a namespace, clients with records of their requests, and how often to measure.
+// A lab is the environment of one case: a namespace, recording clients, and the number of measurements.
 type lab struct {
 	short           bool
 	repeats         int
@@ -44,7 +44,7 @@ type lab struct {
 	admin           *rest.Config
 	kubeconfig      string
 	closers         []func() error
-	// bench prepares, meddles and cleans up; bare measures limits.
+	// bench prepares, tampers and cleans up; bare measures limits.
 	bench, bare *connection
 }
 
@@ -77,7 +77,7 @@ func newLab(ctx context.Context, admin *rest.Config, name string, o options) (*l
 	return l, nil
 }
 
-// pick returns the first value in a short run, and otherwise the second.
+// pick returns the first value in a short run, and the second one otherwise.
 func pick[T any](l *lab, short, long T) T {
 	if l.short {
 		return short
@@ -85,7 +85,7 @@ func pick[T any](l *lab, short, long T) T {
 	return long
 }
 
-// pause waits, and returns an error if the context ends before.
+// pause waits. It returns an error if the context ends earlier.
 func pause(ctx context.Context, delay time.Duration) error {
 	select {
 	case <-time.After(delay):
@@ -95,8 +95,8 @@ func pause(ctx context.Context, delay time.Duration) error {
 	}
 }
 
-// settle gives the API server a moment for its remaining work, and triggers garbage collections here and there: one of
-// the API server takes as long as the creation of hundreds of objects, and would distort the case that it interrupts.
+// settle gives the API server time for its remaining work, and triggers garbage collections in both processes. A
+// collection in the API server takes as long as the creation of hundreds of objects, and would distort a running case.
 func (l *lab) settle(ctx context.Context) error {
 	if err := pause(ctx, quiet); err != nil {
 		return err
@@ -106,14 +106,14 @@ func (l *lab) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Only a request for a heap profile has the API server begin with a collection.
+	// Only a request for a heap profile makes the API server begin with a garbage collection.
 	return server.Get().AbsPath("/debug/pprof/heap").Param("gc", "1").Do(ctx).Error()
 }
 
-// atEnd has the function called when the case is over, the last one first.
+// atEnd registers a function to be called at the end of the case, in reverse order.
 func (l *lab) atEnd(closer func() error) { l.closers = append(l.closers, closer) }
 
-// close ends what the case has started, and removes what it has created. There are no controllers that would do so.
+// close calls the registered functions and deletes the objects of the case. There are no controllers that would do so.
 func (l *lab) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
@@ -133,7 +133,7 @@ func (l *lab) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// A connection is one client with its own TCP connection and record of requests.
+// A connection is a client with its own TCP connection and record of requests.
 type connection struct {
 	agent    string
 	config   *rest.Config
@@ -145,7 +145,7 @@ type connection struct {
 func (l *lab) connect(role string) (*connection, error) {
 	c := &connection{agent: "bench-" + l.name + "-" + role, config: rest.CopyConfig(l.admin), requests: &requests.Recorder{}}
 	c.config.UserAgent, c.config.QPS = c.agent, -1
-	// With its own dialer, the client does not share connections with others of this process.
+	// With its own dialer, the client does not share connections with others in this process.
 	c.config.Dial = (&net.Dialer{}).DialContext
 	c.config.Wrap(c.requests.Wrap)
 	scheme, err := newScheme()
@@ -162,7 +162,7 @@ func (l *lab) connect(role string) (*connection, error) {
 	return c, nil
 }
 
-// core returns a client for Kubernetes' own core types that neither encodes nor decodes.
+// core returns a client for Kubernetes' core types that neither encodes nor decodes.
 func (c *connection) core() (rest.Interface, error) {
 	config := rest.CopyConfig(c.config)
 	config.GroupVersion, config.APIPath = &corev1.SchemeGroupVersion, "/api"
@@ -180,8 +180,8 @@ func parallel(ctx context.Context, n int, work func(ctx context.Context, i int) 
 	return group.Wait()
 }
 
-// applyEach creates ConfigMaps by server-side applies that are encoded beforehand, and does not decode the responses:
-// this is what the server can do.
+// applyEach creates ConfigMaps by server-side apply, with requests encoded beforehand and without decoding responses:
+// this is the limit of the server.
 func (c *connection) applyEach(ctx context.Context, namespace string, objects []*unstructured.Unstructured) (time.Duration, error) {
 	bodies := make([][]byte, len(objects))
 	for i, object := range objects {
@@ -215,7 +215,7 @@ func (c *connection) each(
 	return time.Since(started), err
 }
 
-// limits are the times that a bare client takes for ConfigMaps of the usual size.
+// limits are the times of a bare client for ConfigMaps of the usual size.
 type limits struct{ apply, remove time.Duration }
 
 func (l *lab) limits(ctx context.Context, n int) (found limits, err error) {
@@ -238,9 +238,9 @@ func (l *lab) limits(ctx context.Context, n int) (found limits, err error) {
 	return found, l.settle(ctx)
 }
 
-// repeat measures the limit and, right after it, the case.
+// repeat measures first the limit and then the case, in each repetition.
 func (l *lab) repeat(ctx context.Context, once func(name string, found limits) error) error {
-	// The first request of a client pays for its connection.
+	// The first request of a client includes the time for its connection.
 	if err := l.bare.client.List(ctx, &corev1.ConfigMapList{}, client.InNamespace(l.namespace)); err != nil {
 		return fmt.Errorf("connecting: %w", err)
 	}

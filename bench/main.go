@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Bench measures operators and clm in a sandbox, and compares the figures with the bars of the project. The page
-// Performance of the documentation describes the cases.
+// Bench measures operators and clm in a sandbox, and compares the figures with the project's bars. The page Performance
+// of the documentation describes the cases.
 //
 // +groupName=bench.component-operator.io
 // +versionName=v1
@@ -35,13 +35,13 @@ import (
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
-// A benchmark is one thing to measure. Its error says that it could not be measured; figures are also reported then.
+// A benchmark measures one case. It returns an error if measuring failed; figures are reported even then.
 type benchmark struct {
 	name    string
 	measure func(ctx context.Context, l *lab) ([]figure, error)
 }
 
-// benchmarks returns all cases in the order in which they are measured.
+// benchmarks returns all cases in the order of measurement.
 func benchmarks() []benchmark {
 	return []benchmark{
 		{"create-component", createComponent},
@@ -59,7 +59,7 @@ func benchmarks() []benchmark {
 	}
 }
 
-// options are the command line.
+// options are the flags of the command line.
 type options struct {
 	short, strict bool
 	repeats       int
@@ -118,7 +118,7 @@ func parse(args []string) (options, error) {
 func run(ctx context.Context, o options, out io.Writer) (err error) {
 	ctrl.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
-	// Controllers would take part of the time of the API server.
+	// Controllers would take some of the API server's time.
 	box, err := sandbox.Start(ctx, sandbox.Options{APIServerOnly: true, Log: os.Stderr})
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func measure(ctx context.Context, box *sandbox.Sandbox, b benchmark, o options) 
 	}
 	l.kubeconfig = box.Kubeconfig()
 	defer func() { err = errors.Join(err, l.close(context.WithoutCancel(ctx))) }()
-	// The garbage of earlier cases must not be collected at the cost of this one.
+	// Collecting the garbage of earlier cases must not slow down this one.
 	runtime.GC()
 	return b.measure(ctx, l)
 }
@@ -162,14 +162,14 @@ const (
 // figure is one row of the table.
 type figure struct {
 	what string
-	// unit of value, p99 and limit; empty for counts.
+	// unit is the unit of value, p99 and limit; empty for counts.
 	unit string
-	// value is the median of the samples, p99 their 99th percentile, limit what a bare client takes; 0 for none.
+	// value is the median of the samples, p99 the 99th percentile, limit the value of a bare client; 0 for none.
 	value, p99, limit float64
-	// bar is the cell with the goal, if there is one; missed reports whether it is missed.
+	// bar is the cell with the goal, if any; missed reports whether the goal is missed.
 	bar    string
 	missed bool
-	// note says what a number does not.
+	// note explains the numbers.
 	note string
 }
 
@@ -183,23 +183,23 @@ func comparison(what, unit string, values, limits []float64) figure {
 	return figure{what: what, unit: unit, value: percentile(values, 0.5), limit: percentile(limits, 0.5)}
 }
 
-// latency is the median of times, with the 99th percentile.
+// latency returns the median of times, with the 99th percentile.
 func latency(what string, times []time.Duration) figure {
 	values := milliseconds(times)
 	return figure{what: what, unit: "ms", value: percentile(values, 0.5), p99: percentile(values, 0.99)}
 }
 
-// amount is a number with a unit.
+// amount returns a number with a unit.
 func amount(what string, value float64, unit string) figure {
 	return figure{what: what, unit: unit, value: value}
 }
 
-// most is the largest of several counts.
+// most returns the largest of several counts.
 func most(what string, counts ...int) figure {
 	return figure{what: what, value: float64(slices.Max(counts))}
 }
 
-// atMost sets the bar.
+// atMost sets an upper limit as the bar.
 func (f figure) atMost(on string, value float64) figure {
 	f.bar, f.missed = "<= "+quantity(value, f.unit), f.value > value
 	switch on {
@@ -211,7 +211,7 @@ func (f figure) atMost(on string, value float64) figure {
 	return f
 }
 
-// exactly sets a bar that the value has to meet exactly.
+// exactly sets a bar that the value must meet exactly.
 func (f figure) exactly(value float64) figure {
 	f.bar, f.missed = "= "+quantity(value, f.unit), f.value != value
 	return f
@@ -236,7 +236,7 @@ func quantity(value float64, unit string) string {
 	return strings.TrimSpace(number(value) + " " + unit)
 }
 
-// number formats with three digits, without an exponent.
+// number formats with three significant digits, without an exponent.
 func number(value float64) string {
 	if math.Abs(value) >= 100 {
 		return strconv.FormatFloat(value, 'f', 0, 64)
@@ -248,7 +248,7 @@ func number(value float64) string {
 	return text
 }
 
-// percentile returns the value that the share of the values does not exceed; with 0.5, the median.
+// percentile returns the value that the given share of the values does not exceed; with 0.5, the median.
 func percentile(values []float64, share float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -269,7 +269,7 @@ func milliseconds(durations []time.Duration) []float64 {
 	return values
 }
 
-// report has the figures of a run.
+// report contains the figures of a run.
 type report struct {
 	rows     [][]string
 	missed   int

@@ -24,13 +24,13 @@ import (
 	"github.com/component-operator/runtime/pkg/component"
 )
 
-// quiet is how long an operator must not have sent anything to count as idle.
+// quiet is how long an operator must send nothing to count as idle.
 const quiet = 200 * time.Millisecond
 
-// usual is the spec of the components that speed is measured with.
+// usual is the spec of the components for measuring speed.
 var usual = BundleSpec{Dependents: manyDependents, PayloadBytes: dependentBytes}
 
-// An operator is the operator under test. It runs in this process as it would in its own.
+// An operator is the operator under test. It runs in this process as if in its own.
 type operator struct {
 	*lab
 	*connection
@@ -42,7 +42,7 @@ type operator struct {
 	passed map[string]bool // the components of which a pass has found all dependents ready
 }
 
-// startOperator runs the operator with default options. It returns when the operator knows the components.
+// startOperator runs the operator with default options. It returns when the operator has observed the components.
 func (l *lab) startOperator(ctx context.Context) (*operator, error) {
 	c, err := l.connect("operator")
 	if err != nil {
@@ -96,7 +96,7 @@ func (o *operator) awaitPasses(ctx context.Context, n int) (time.Time, error) {
 	return time.Now(), nil
 }
 
-// idle waits until the operator has sent nothing for a moment. It returns the requests since the first n.
+// idle waits until the operator has sent nothing for a moment. It returns the requests after the first n.
 func (o *operator) idle(ctx context.Context, n int) ([]requests.Request, error) {
 	for last := -1; o.requests.Len() != last; {
 		last = o.requests.Len()
@@ -107,7 +107,7 @@ func (o *operator) idle(ctx context.Context, n int) ([]requests.Request, error) 
 	return o.requests.Since(n), nil
 }
 
-// awaitRequest waits for the first request after the first n for which the condition holds.
+// awaitRequest waits for the first request, after the first n, that meets the condition.
 func (o *operator) awaitRequest(ctx context.Context, n int, condition func(requests.Request) bool) (found requests.Request, err error) {
 	err = wait.PollUntilContextTimeout(ctx, 2*time.Millisecond, waitLimit, true, func(context.Context) (bool, error) {
 		list := o.requests.Since(n)
@@ -123,7 +123,7 @@ func (o *operator) awaitRequest(ctx context.Context, n int, condition func(reque
 	return found, nil
 }
 
-// observe acts, and returns how long it takes until a watch shows the expected state of a component.
+// observe calls act, and returns the time until a watch shows the expected state of a component.
 func (l *lab) observe(ctx context.Context, name string, act func() error, expected func(watch.Event, *Bundle) bool) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
@@ -144,12 +144,12 @@ func (l *lab) observe(ctx context.Context, name string, act func() error, expect
 	return 0, fmt.Errorf("waiting for %s: the watch has ended: %w", name, context.Cause(ctx))
 }
 
-// newBundle returns a component of the case.
+// newBundle returns a component for the case.
 func (l *lab) newBundle(name string, spec BundleSpec) *Bundle {
 	return &Bundle{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: name}, Spec: spec}
 }
 
-// create creates a component, and returns how long it takes until it is ready.
+// create creates a component, and returns the time until it is ready.
 func (l *lab) create(ctx context.Context, name string, spec BundleSpec) (time.Duration, error) {
 	return l.observe(ctx, name, func() error { return l.bench.client.Create(ctx, l.newBundle(name, spec)) },
 		func(_ watch.Event, seen *Bundle) bool {
@@ -157,7 +157,7 @@ func (l *lab) create(ctx context.Context, name string, spec BundleSpec) (time.Du
 		})
 }
 
-// remove deletes a component, and returns how long it takes until it is gone.
+// remove deletes a component, and returns the time until it is gone.
 func (l *lab) remove(ctx context.Context, name string) (time.Duration, error) {
 	return l.observe(ctx, name, func() error { return l.bench.client.Delete(ctx, l.newBundle(name, BundleSpec{})) },
 		func(event watch.Event, _ *Bundle) bool { return event.Type == watch.Deleted })
@@ -179,11 +179,10 @@ func (l *lab) startMany(ctx context.Context, n int, spec BundleSpec) (*operator,
 	return o, err
 }
 
-// isDependent reports whether the request is about objects that dependents can be, not about events, leases or
-// components.
+// isDependent reports whether the request is for the type of the dependents, and not for events, leases or components.
 func isDependent(r requests.Request) bool { return r.Resource == "configmaps" }
 
-// isDependentWrite does not count ConfigMaps that keep an inventory: their names end with a digest, not a small number.
+// isDependentWrite excludes ConfigMaps with an inventory: their names end with a digest, not with a small number.
 func isDependentWrite(r requests.Request) bool {
 	number, err := strconv.Atoi(r.Name[strings.LastIndex(r.Name, "-")+1:])
 	return err == nil && number < 1_000_000 && isDependent(r) && r.IsWrite()
@@ -199,12 +198,12 @@ func isOther(r requests.Request) bool {
 	return !isDependentWrite(r) && !isDependentRead(r) && !isEvent(r) && !isLease(r)
 }
 
-// tally returns the number of requests for which the condition holds.
+// tally returns the number of requests that meet the condition.
 func tally(list []requests.Request, condition func(requests.Request) bool) int {
 	return len(slices.DeleteFunc(slices.Clone(list), func(r requests.Request) bool { return !condition(r) }))
 }
 
-// traffic counts the requests of an operator in each repetition.
+// traffic contains the number of an operator's requests in each repetition.
 type traffic struct{ writes, reads, others, events []int }
 
 func (t *traffic) add(list []requests.Request) {

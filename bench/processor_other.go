@@ -7,5 +7,5 @@ package main
 
 import "time"
 
-// processorTime is not known; sandboxes need unix anyway.
+// processorTime is unknown; sandboxes need Unix anyway.
 func processorTime() time.Duration { return 0 }

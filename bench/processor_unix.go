@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processorTime returns the time that this process has spent on processors so far, in user mode and in the kernel.
+// processorTime returns the processor time that this process has used so far, in user mode and in the kernel.
 func processorTime() time.Duration {
 	var usage unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {

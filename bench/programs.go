@@ -22,7 +22,7 @@ import (
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
-// runProgram runs a program that make bench has built. It returns how long that takes, and the peak memory in bytes.
+// runProgram runs a program built by make bench. It returns the duration, and the peak memory in bytes.
 func runProgram(ctx context.Context, kubeconfig, program string, args ...string) (took time.Duration, memory int64, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -52,8 +52,8 @@ func (l *lab) tempDir() (string, error) {
 	return folder, err
 }
 
-// peakUntil reads the peak memory of a process again and again: what the system reports at the end includes that of
-// this process, of which the other one was a copy at first. It is 0 where there is no /proc.
+// peakUntil polls the peak memory of a process. The system's value at the end includes the memory of this process, from
+// which the other one was forked. The result is 0 on systems without /proc.
 func peakUntil(pid int, ended <-chan error) (memory int64, err error) {
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
@@ -127,15 +127,15 @@ func writeSource(ctx context.Context, file, namespace, name string) error {
 	return os.WriteFile(file, text.Bytes(), 0o600)
 }
 
-// chartStep is a command of clm, and the same of Helm. CHART is the path of the chart.
+// chartStep is a command of clm and its equivalent of Helm. CHART stands for the path of the chart.
 type chartStep struct {
 	name         string
 	clm, helm    string
 	time, memory float64 // the bars as ratios
 }
 
-// chartSteps are the steps by sandbox: each sequence has its own, because types and what the servers do after their
-// deletion would disturb the next one.
+// chartSteps returns the steps per sandbox. Each sequence has its own, because types, and the servers' work after their
+// deletion, would disturb the next one.
 func chartSteps() [][]chartStep {
 	return [][]chartStep{{
 		{"template", "template stack CHART", "template stack CHART --include-crds", 1.2, 1.2},
@@ -151,8 +151,8 @@ func chartSteps() [][]chartStep {
 	}}
 }
 
-// charts compares clm with Helm 3 and Helm 4, with a chart of the size of a monitoring stack. The limit is the better
-// of them.
+// charts compares clm with Helm 3 and Helm 4, using a chart of the size of a monitoring stack. The limit is the better
+// of the two.
 func charts(ctx context.Context, l *lab) ([]figure, error) {
 	const group = "stack.bench.component-operator.io"
 	folder, err := l.tempDir()
@@ -161,7 +161,7 @@ func charts(ctx context.Context, l *lab) ([]figure, error) {
 	}
 	chart := filepath.Join(folder, "stack")
 	size := pick(l, chartSize{definitions: 10, components: 10, dashboards: 5, rules: 10}, chartSize{definitions: 60, components: 20, dashboards: 30, rules: 40})
-	// Helm cannot store a chart with as many definitions of its own, but one with such a subchart.
+	// Helm cannot store a chart with so many definitions of its own, but it can store one with such a subchart.
 	if err := errors.Join(writeChart(chart, group, size), writeChart(chart+"-definitions", group, chartSize{definitions: size.definitions})); err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func charts(ctx context.Context, l *lab) ([]figure, error) {
 	return figures, nil
 }
 
-// runSteps runs one of the programs in a sandbox of its own, and adds the times and the memory by program and step.
+// runSteps runs one of the programs in its own sandbox, and adds times and memory by program and step.
 func runSteps(ctx context.Context, steps []chartStep, program, chart string, times, memory map[string][]float64) (err error) {
 	box, err := sandbox.Start(ctx, sandbox.Options{})
 	if err != nil {
@@ -194,7 +194,7 @@ func runSteps(ctx context.Context, steps []chartStep, program, chart string, tim
 	}
 	defer func() { err = errors.Join(err, box.Stop(context.WithoutCancel(ctx))) }()
 	for _, step := range steps {
-		// Work of the servers that the previous step has caused must not count: it would count against the faster tool.
+		// Remaining work of the servers from the previous step must not count: it would count against the faster tool.
 		if err := pause(ctx, 3*time.Second); err != nil {
 			return err
 		}
@@ -223,17 +223,17 @@ func compareTools(values map[string][]float64, step, what, unit string) figure {
 	return f
 }
 
-// chart is all of the chart but its definitions. GROUP stands for the group of the custom resources, 0.0.0-VERSION for
-// the version of the chart, and N-COMPONENTS, N-DASHBOARDS and N-RULES for how many there are.
+// chart contains the chart without its definitions. GROUP stands for the group of the custom resources, 0.0.0-VERSION
+// for the version of the chart, and N-COMPONENTS, N-DASHBOARDS and N-RULES for their numbers.
 //
 //go:embed all:chart
 var chart embed.FS
 
-// chartSize says what the chart contains: definitions of 60 kB each, monitored components of ten objects each (one in ten
-// has a Deployment), dashboards that are ConfigMaps of 20 kB, and rules that are custom resources of 10 kB.
+// chartSize is the size of a chart: definitions of 60 kB each, monitored components of ten objects each (one in ten has
+// a Deployment), dashboards as ConfigMaps of 20 kB, and rules as custom resources of 10 kB.
 type chartSize struct{ definitions, components, dashboards, rules int }
 
-// writeChart writes the chart into the folder, which is made if it does not exist.
+// writeChart writes the chart into the folder, and creates it if it does not exist.
 func writeChart(folder, group string, size chartSize) error {
 	constants := strings.NewReplacer("GROUP", group, "0.0.0-VERSION", "1.0.0",
 		"N-COMPONENTS", fmt.Sprint(size.components), "N-DASHBOARDS", fmt.Sprint(size.dashboards), "N-RULES", fmt.Sprint(size.rules))
@@ -252,7 +252,7 @@ func writeChart(folder, group string, size chartSize) error {
 		if i > 0 {
 			kind = fmt.Sprintf("Kind%02d", i)
 		}
-		// Helm installs it there before anything else.
+		// Helm installs definitions there before everything else.
 		path := filepath.Join(folder, "charts", "definitions", "crds", strings.ToLower(kind)+"s.yaml")
 		err = errors.Join(err, write(path, definitionOf(kind, group, rand.New(rand.NewPCG(0, uint64(i)))))) //nolint:gosec // it must always be the same
 	}
@@ -262,7 +262,7 @@ func writeChart(folder, group string, size chartSize) error {
 	return nil
 }
 
-// words are what descriptions consist of. These do not compress better than those of real definitions.
+// words are the words of descriptions. They compress no better than those of real definitions.
 var words = strings.Fields(`the a of to in that is for and this be by with if are not or an it as which when must can will on set only name list value
 	field object default pod container volume label selector namespace resource request limit secret service port path template rule key version type
 	reference condition status policy number seconds node time version authority endpoint certificate protocol address image command argument config

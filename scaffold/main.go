@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command scaffold writes the project of a new operator, and keeps it up to date. Its flags become options of a
-// project. Results go to stdout, all else to stderr.
+// Command scaffold creates the project of a new operator, and updates it. Its flags become options of the project.
+// Results go to stdout, everything else to stderr.
 package main
 
 import "os"

@@ -34,7 +34,7 @@ const (
 	exitInterrupted = 130
 )
 
-// run runs scaffold with the arguments, which do not include the name of the program, and returns its exit code.
+// run runs scaffold with the arguments, without the name of the program, and returns its exit code.
 func run(arguments []string) int {
 	// Signals that the parent process ignores stay ignored, as with nohup and SIGHUP.
 	requests := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
@@ -54,7 +54,7 @@ func run(arguments []string) int {
 	return exitError
 }
 
-// interruption says what an interrupted command has done.
+// interruption describes what an interrupted command has done.
 func interruption(err error) string {
 	if unfinished := (*unfinishedError)(nil); errors.As(err, &unfinished) {
 		return fmt.Sprintf("interrupted; some files of %s are updated already; run the same command again to complete the update", unfinished.folder)
@@ -62,7 +62,7 @@ func interruption(err error) string {
 	return "interrupted; nothing was written"
 }
 
-// settings are what the flags say.
+// settings are the values of the flags.
 type settings struct {
 	options            project.Options
 	runtimePath        string
@@ -105,7 +105,7 @@ a chart for the operator, and tests. DIR must be empty or not exist. The project
 	return command
 }
 
-// create makes a new project.
+// create creates a new project.
 func (s *settings) create(ctx context.Context, out, progress io.Writer, folder string) error {
 	destination, err := project.NewDestination(folder)
 	if err != nil {
@@ -158,7 +158,7 @@ func showNextSteps(out io.Writer, folder string, skipped bool) {
 	fmt.Fprintln(out, "  make help                             # everything else")
 }
 
-// relativeTo returns the path of the runtime's checkout as seen from the project, so that both can move together.
+// relativeTo returns the path of the runtime's checkout relative to the project, so that both can move together.
 func relativeTo(folder, runtimePath string) (string, error) {
 	if err := project.CheckRuntime(runtimePath); err != nil {
 		return "", fmt.Errorf("--runtime-path: %w", err)
@@ -174,7 +174,7 @@ func relativeTo(folder, runtimePath string) (string, error) {
 	return filepath.ToSlash(relative), nil
 }
 
-// version is what --version prints.
+// version is the output of --version.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
@@ -186,14 +186,14 @@ func version() string {
 // ownVersion is the version of the runtime that scaffold belongs to, if it was built from a released version.
 func ownVersion() string {
 	own := version()
-	// A checkout with commits or changes that were never released has a version, too.
+	// A checkout with changes or unreleased commits has a version, too.
 	if own == "unknown" || own == "(devel)" || strings.Contains(own, "+dirty") || module.IsPseudoVersion(own) {
 		return ""
 	}
 	return own
 }
 
-// declare declares the flags. Their defaults stand in the texts, because package project sets them.
+// declare declares the flags. Their defaults are in the descriptions, because package project sets them.
 func (s *settings) declare(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	declareOptions(flags, &s.options)
@@ -205,7 +205,7 @@ func (s *settings) declare(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.dryRun, "dry-run", false, "show which files would be written, or how an update would change them, and write nothing")
 }
 
-// declareOptions declares the flags that are recorded in the project.
+// declareOptions declares the flags that become options of the project.
 func declareOptions(flags *pflag.FlagSet, o *project.Options) {
 	flags.StringVar(&o.GroupName, "group-name", "", "API group of the component, such as shop.example.org (required)")
 	flags.StringVar(&o.GroupVersion, "group-version", "", "version of the API (default v1alpha1)")
@@ -231,11 +231,10 @@ func declareOptions(flags *pflag.FlagSet, o *project.Options) {
 	flags.StringVar(&o.RuntimeVersion, "runtime-version", "", "version of component-operator-runtime (default: that of scaffold)")
 }
 
-// errNoTerminal says why nothing is asked.
+// errNoTerminal is the error of --interactive without a terminal.
 var errNoTerminal = errors.New("--interactive needs a terminal to ask on; give the flags instead")
 
-// ask asks for required options that were not given, each until the answer is valid. Suggestions are taken with the
-// enter key.
+// ask asks for each missing required option until the answer is valid. The enter key accepts the suggestion.
 func (s *settings) ask(ctx context.Context, in io.Reader, out io.Writer) error {
 	if file, ok := in.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
 		return errNoTerminal
@@ -268,8 +267,8 @@ func (s *settings) askOn(ctx context.Context, in *bufio.Reader, out io.Writer) e
 	return nil
 }
 
-// readLine reads a line. If the context ends before, it returns at once with its error, and goes on reading in the
-// background: input cannot be interrupted.
+// readLine reads a line. When the context ends, it returns its error at once, while the read continues in the
+// background, because input cannot be interrupted.
 func readLine(ctx context.Context, in *bufio.Reader) (string, error) {
 	type result struct {
 		line string
@@ -288,7 +287,7 @@ func readLine(ctx context.Context, in *bufio.Reader) (string, error) {
 	}
 }
 
-// showTree draws the files of a project.
+// showTree prints the files of a project as a tree.
 func showTree(out io.Writer, folder string, tree project.Tree) {
 	fmt.Fprintln(out, folder)
 	children := map[string][]string{}

@@ -19,7 +19,7 @@ import (
 	"github.com/component-operator/runtime/scaffold/internal/project"
 )
 
-// update brings a project to what scaffold makes today, and to what the given flags say.
+// update updates a project to the current templates and to the given flags.
 func (s *settings) update(ctx context.Context, given *pflag.FlagSet, out, progress io.Writer, folder string) error {
 	absolute, err := filepath.Abs(folder)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *settings) update(ctx context.Context, given *pflag.FlagSet, out, progre
 	if err := s.override(recorded, given, absolute); err != nil {
 		return err
 	}
-	// The project is rendered around what it has already, unless another chart or kustomization is given.
+	// The project keeps its chart or kustomization, unless another one is given.
 	source, kept := absolute, project.ContentsFolder(recorded)
 	if given.Changed("chart") || given.Changed("kustomization") {
 		source, kept = "", ""
@@ -71,8 +71,7 @@ func (s *settings) update(ctx context.Context, given *pflag.FlagSet, out, progre
 	return nil
 }
 
-// complete writes an update, and does what follows it. If an earlier update was not completed, it does what follows
-// that one, too.
+// complete applies an update and the steps after it. If an earlier update is incomplete, it completes that one, too.
 func (s *settings) complete(ctx context.Context, progress io.Writer, folder, absolute string, options *project.Options, update *project.Update) error {
 	pending := project.IsPending(absolute)
 	if err := update.Apply(ctx); err != nil {
@@ -87,22 +86,22 @@ func (s *settings) complete(ctx context.Context, progress io.Writer, folder, abs
 	return project.Complete(absolute)
 }
 
-// unfinishedError means that files were written, and that the rest of an update is still to be done.
+// unfinishedError means that files were written, but the rest of an update is missing.
 type unfinishedError struct {
 	folder string
 	err    error
 }
 
-// Error says how to go on.
+// Error also describes how to continue.
 func (e *unfinishedError) Error() string {
 	return fmt.Sprintf("%s\nSome files of %s are updated already; run the same command again to complete the update", e.err, e.folder)
 }
 
-// Unwrap returns what the update has failed with.
+// Unwrap returns the error of the update.
 func (e *unfinishedError) Unwrap() error { return e.err }
 
-// refuseIdentities refuses to change what identifies a project in clusters: existing components, and the finalizers and
-// labels of their dependents, would belong to nobody.
+// refuseIdentities returns an error if options change that identify a project in clusters: existing components, and the
+// finalizers and labels of their dependents, would have no operator.
 func refuseIdentities(recorded, chosen *project.Options) error {
 	var problems []error
 	for _, row := range []struct{ flag, was, is string }{
@@ -119,7 +118,7 @@ func refuseIdentities(recorded, chosen *project.Options) error {
 	return errors.Join(problems...)
 }
 
-// override sets the options that were given, and completes all.
+// override sets the given options, and completes all of them.
 func (s *settings) override(recorded *project.Options, given *pflag.FlagSet, folder string) error {
 	chosen := *recorded
 	flags := pflag.NewFlagSet("recorded", pflag.ContinueOnError)
@@ -154,7 +153,7 @@ func (s *settings) override(recorded *project.Options, given *pflag.FlagSet, fol
 	return recorded.Complete()
 }
 
-// assign sets a flag to the value of another one. A list is replaced.
+// assign sets a flag to the value of another one. Lists are replaced.
 func assign(target, value pflag.Value) error {
 	list, isList := value.(pflag.SliceValue)
 	if replaceable, ok := target.(pflag.SliceValue); ok && isList {
@@ -163,7 +162,7 @@ func assign(target, value pflag.Value) error {
 	return target.Set(value.String())
 }
 
-// showDiff shows what changes, as git does.
+// showDiff prints the changes like git does.
 func showDiff(ctx context.Context, out io.Writer, update *project.Update) (err error) {
 	if len(update.Changes) == 0 {
 		return nil

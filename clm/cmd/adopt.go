@@ -71,7 +71,7 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
 type adoptOptions struct {
 	changeOptions
 
-	// fromHelm adopts a release of Helm; deleteRecord also deletes Helm's record of it.
+	// fromHelm adopts a Helm release; deleteRecord also deletes Helm's record of it.
 	fromHelm, deleteRecord bool
 }
 
@@ -87,7 +87,7 @@ func (o *adoptOptions) checkArguments(args []string) error {
 	}
 }
 
-// checkObjects checks the arguments NAME [OBJECT...] if a flag takes the place of the objects.
+// checkObjects checks the arguments NAME [OBJECT...] of a command with a flag that replaces OBJECT.
 func checkObjects(args []string, isGiven bool, flag string) error {
 	switch {
 	case len(args) == 0:
@@ -101,15 +101,15 @@ func checkObjects(args []string, isGiven bool, flag string) error {
 	}
 }
 
-// defaultPolicies are the policies of clm apply without flags, so that applying the same chart afterwards makes no
-// revision that differs only by them.
+// defaultPolicies returns the policies of clm apply without flags. Applying the same chart afterwards then creates no
+// revision that differs only in policies.
 func defaultPolicies() reconciler.Policies {
 	var flags policyFlags
 	addPolicyFlags(pflag.NewFlagSet("", pflag.ContinueOnError), &flags)
 	return operation.Lasting(flags.policies())
 }
 
-// adoptFromHelm makes a release of Helm one of clm.
+// adoptFromHelm turns a Helm release into a clm release.
 func (o *adoptOptions) adoptFromHelm(ctx context.Context, e *environment, s *runner.Connection, namespace, name string) error {
 	release, p, err := operation.PlanHelmAdoption(ctx, s, namespace, name, defaultPolicies())
 	if err != nil {
@@ -131,13 +131,13 @@ func (o *adoptOptions) adoptFromHelm(ctx context.Context, e *environment, s *run
 		return err
 	}
 	if len(p.Pending()) == 0 {
-		// There was no question.
+		// The plan was idle, so the user was not asked yet.
 		return o.retireAlone(ctx, e, s, release)
 	}
 	return o.retire(ctx, e, s, release)
 }
 
-// warnOfHelm names other programs that have installed objects of the release.
+// warnOfHelm warns about other programs that have installed objects of the release.
 func (e *environment) warnOfHelm(release *operation.HelmRelease) {
 	for _, program := range release.Programs {
 		fmt.Fprintf(e.err, "Warning: objects of the release were installed by %s, a program with Helm's packages. If it is a controller, stop it from managing the release first. "+
@@ -150,7 +150,7 @@ func recordText(release *operation.HelmRelease) string {
 	return fmt.Sprintf("Helm's record of release %s (%s)", release, release.Records())
 }
 
-// retireAlone deletes Helm's record of a release that was adopted before, if that is wanted.
+// retireAlone deletes Helm's record of a release that was adopted before, if --delete-helm-record is set.
 func (o *adoptOptions) retireAlone(ctx context.Context, e *environment, s *runner.Connection, release *operation.HelmRelease) error {
 	if o.dryRun.isSet() {
 		return nil
@@ -173,7 +173,7 @@ func (o *adoptOptions) retireAlone(ctx context.Context, e *environment, s *runne
 	return o.retire(ctx, e, s, release)
 }
 
-// retire deletes Helm's record of an adopted release, or says what may happen while it is there.
+// retire deletes Helm's record of an adopted release, or warns about what Helm may do as long as it exists.
 func (o *adoptOptions) retire(ctx context.Context, e *environment, s *runner.Connection, release *operation.HelmRelease) error {
 	if !o.deleteRecord {
 		fmt.Fprintf(e.err, "Warning: Helm still has a record of the release: helm upgrade changes the objects, and helm uninstall before Helm 4.3 deletes them, whoever owns them. "+

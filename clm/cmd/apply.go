@@ -20,7 +20,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// applyOptions are what clm apply was given.
+// applyOptions are the options of clm apply.
 type applyOptions struct {
 	changeOptions
 	releaseOptions
@@ -29,7 +29,7 @@ type applyOptions struct {
 	plan            string
 }
 
-// releaseOptions say what a release is to be.
+// releaseOptions specify the desired release.
 type releaseOptions struct {
 	name            string
 	sources         sourceFlags
@@ -75,9 +75,9 @@ At the end, the notes of charts (NOTES.txt) are written to standard output.`,
 		"if it fails, return to the last revision that was ready, or delete the release if this is its first one; adopted objects are kept")
 	flags.BoolVar(&o.hideNotes, "hide-notes", false, "do not show the notes of charts; clm get notes shows them later")
 	flags.Var(filePath(&o.plan), "plan", "apply exactly the plan that clm plan saved in this `file`, or refuse it if it is stale")
-	// A saved plan does not say whose fields it takes.
+	// A saved plan does not contain the owners of the fields that it takes.
 	command.MarkFlagsMutuallyExclusive("plan", "conflicts")
-	// The other process has changed the release since the plan was saved, and would be ended in vain.
+	// The other process has changed the release since the plan was saved. Ending it would not make the plan valid.
 	command.MarkFlagsMutuallyExclusive("plan", "cancel-older")
 	for _, name := range planned {
 		// Their values are part of the plan.
@@ -86,7 +86,7 @@ At the end, the notes of charts (NOTES.txt) are written to standard output.`,
 	return command
 }
 
-// addReleaseFlags adds the flags that say what the release is to be.
+// addReleaseFlags adds the flags that specify the desired release.
 func (o *releaseOptions) addReleaseFlags(flags *pflag.FlagSet) {
 	addSourceFlags(flags, &o.sources)
 	flags.Lookup("hooks").Usage = hooksUsage + "; 'none' turns this off (default as in the last apply)"
@@ -96,7 +96,7 @@ func (o *releaseOptions) addReleaseFlags(flags *pflag.FlagSet) {
 		"what to do with objects that are no longer in the manifests: delete them, delete them after --approve-deletions, or keep and report them")
 }
 
-// addClusterFlags adds the flags that say what may be done in the cluster.
+// addClusterFlags adds the flags for conflicts and for the creation of the namespace.
 func (o *releaseOptions) addClusterFlags(flags *pflag.FlagSet, conflicts *choice) {
 	addConflictsFlag(flags, conflicts, "keep leaves it alone, now and later, unless the manifest has changed it; ",
 		" (without the flag, the field is taken unless an earlier keep has left it alone)")
@@ -145,7 +145,7 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 	})
 }
 
-// request describes the release to be made, without its namespace and its sources.
+// request returns the request for the release, without its namespace and sources.
 func (o *releaseOptions) request(flags planFlags) operation.Request {
 	return operation.Request{
 		Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
@@ -161,7 +161,7 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *operation.
 	o.CancelOlder = false
 	ready := p.Release.LastReady()
 	if !p.NeverReady() {
-		// The revision had been ready; another one would not be what is wanted.
+		// The revision was ready before, so it is still the desired one.
 		return shown(failure)
 	}
 	obstacle := ""
@@ -206,15 +206,15 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *operation.
 	return concluded(ctx, failure, err)
 }
 
-// sayReverted has the last line say what a failure has led to, if it was reverted.
+// sayReverted prints the result of a successful revert as the last line, unless the output is for programs.
 func (o *applyOptions) sayReverted(e *environment, err error, text string) {
 	if err == nil && !o.events() {
 		fmt.Fprintln(e.err, text)
 	}
 }
 
-// unreverted returns the error of a command that has not begun to revert a failure because of another error. What has
-// failed decides about the exit code, unless the command was interrupted: then it says what the user has to do instead.
+// unreverted returns the error of a command that could not begin to revert a failure. The failure determines the exit
+// code, unless the command was interrupted: then the error describes how to revert.
 func unreverted(ctx context.Context, p *operation.Plan, failure, err error) error {
 	if !isInterrupted(ctx, err) {
 		return errors.Join(failure, notReverted(err))
@@ -222,8 +222,8 @@ func unreverted(ctx context.Context, p *operation.Plan, failure, err error) erro
 	return fmt.Errorf("%w before revision %d was reverted; to %s", &releases.InterruptedError{}, p.Release.Current().Number, insteadOfRevert(p))
 }
 
-// insteadOfRevert says how to revert a plan that has failed without the command that applied it. The deletion of a
-// first installation would spare what that has adopted; clm delete does not know that.
+// insteadOfRevert describes how to revert a failed plan without the command that applied it. A revert of a first
+// installation keeps the objects that it adopted; clm delete would delete them.
 func insteadOfRevert(p *operation.Plan) string {
 	ready := p.Release.LastReady()
 	switch {
@@ -241,14 +241,13 @@ func isInterrupted(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (is[*releases.InterruptedError](err) || errors.Is(err, context.Canceled))
 }
 
-// notReverted says why nothing is reverted. What has failed decides about the exit code.
+// notReverted returns the reason why nothing was reverted, without its type: the failure determines the exit code.
 func notReverted(err error) error {
 	return fmt.Errorf("reverting the failed revision: %s", err) //nolint:errorlint // what it is must not be seen any more
 }
 
-// concluded returns the error of a command that has reverted a failure. What has failed decides about the exit code,
-// unless the revert was interrupted or canceled: then the release is in the hands of another process, or to be reverted
-// by the user.
+// concluded returns the error of a command that has reverted a failure. The failure determines the exit code, unless
+// the revert was interrupted or canceled: then the user or another process must continue.
 func concluded(ctx context.Context, failure, reverting error) error {
 	if is[*releases.InterruptedError](reverting) || isInterrupted(ctx, reverting) {
 		return shown(reverting)

@@ -27,7 +27,7 @@ import (
 
 const outputJSON = "json"
 
-// comparing is what commands do while they make a plan.
+// comparing describes what commands do while they make a plan.
 const comparing = "rendering the manifests and comparing them with the cluster"
 
 // changeOptions are the options of commands that change a release.
@@ -44,7 +44,7 @@ type changeOptions struct {
 	failed func(ctx context.Context, p *operation.Plan, failure error) error
 }
 
-// planFlags say how a plan is shown, and what it may do.
+// planFlags control how a plan is shown and what it may do.
 type planFlags struct {
 	diff         diffFlags
 	conflicts    choice
@@ -70,7 +70,7 @@ func addOperationFlags(flags *pflag.FlagSet, limits *runner.Limits, o *operation
 // events reports whether to write events for programs.
 func (o *operationFlags) events() bool { return o.output.value == outputJSON }
 
-// check prevents programs from parsing output for people.
+// check refuses combinations of flags that would give programs output for people.
 func (o *operationFlags) check() error {
 	if o.dryRun.isSet() && o.events() {
 		return errors.New("flags --output and --dry-run are mutually exclusive: a dry run does nothing that events could report")
@@ -92,8 +92,8 @@ const (
 	conflictsRefuse = "refuse"
 )
 
-// addConflictsFlag adds the flag --conflicts. Commands for sources also have the value keep. Only commands without
-// sources that make no rollback take all fields by default: others leave alone what a revision leaves alone.
+// addConflictsFlag adds the flag --conflicts. Commands for sources also have the value keep. Commands without sources,
+// except rollbacks, take all fields by default. All others leave alone the fields that a revision leaves alone.
 func addConflictsFlag(flags *pflag.FlagSet, conflicts *choice, keep, byDefault string) {
 	*conflicts = choice{allowed: []string{conflictsForce, conflictsRefuse}}
 	if keep != "" {
@@ -106,7 +106,7 @@ func addConflictsFlag(flags *pflag.FlagSet, conflicts *choice, keep, byDefault s
 		keep+"refuse ends the command before anything is applied"+byDefault)
 }
 
-// conflictsOf returns what a plan does about conflicts.
+// conflictsOf converts a value of --conflicts. A plan does not handle refuse itself; see refusal.
 func conflictsOf(conflicts choice) operation.Conflicts {
 	if conflicts.value == conflictsRefuse {
 		return operation.ConflictsDefault
@@ -126,7 +126,7 @@ func addDeletionFlags(flags *pflag.FlagSet, limit *reconciler.MaxDeletions, appr
 		"approve the deletion of the redundant objects with prune policy confirm that a refused plan listed; `DIGEST` is the one it printed")
 }
 
-// addCourseFlags adds the flags of changes that delete nothing and that clm waits for.
+// addCourseFlags adds the flags that all commands that change a release share. It adds none about deletions.
 func addCourseFlags(flags *pflag.FlagSet, o *changeOptions) {
 	addOperationFlags(flags, &o.Limits, &o.operationFlags)
 	addDiffFlags(flags, &o.diff)
@@ -139,9 +139,9 @@ func addCourseFlags(flags *pflag.FlagSet, o *changeOptions) {
 }
 
 const (
-	// defaultHistory is the number of revisions to keep.
+	// defaultHistory is the default number of revisions to keep.
 	defaultHistory = 10
-	// defaultHistoryBytes is how many bytes they may take.
+	// defaultHistoryBytes is their default maximum size in bytes.
 	defaultHistoryBytes = 10 << 20
 )
 
@@ -204,11 +204,11 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *runner.C
 	return o.carryOut(ctx, e, s, p, c)
 }
 
-// carryOut carries out a plan to which the user has agreed.
+// carryOut carries out a confirmed plan.
 func (o *changeOptions) carryOut(ctx context.Context, e *environment, s *runner.Connection, p *operation.Plan, c consent) error {
 	options := o.Options
-	// Only the confirmed plan is carried out, even if the cluster has changed since it was shown. Nor are fields taken
-	// that others have changed since then.
+	// Do nothing but the confirmed plan, even if the cluster has changed since it was shown. In particular, take no
+	// fields that others have changed since then.
 	options.Exact = options.Exact || c.needed() || o.conflicts.value == conflictsRefuse || o.conflicts.value == conflictsKeep
 	err := p.Apply(ctx, options)
 	if !o.events() {
@@ -259,8 +259,8 @@ func (o *changeOptions) settle(ctx context.Context, e *environment, p *operation
 	return c.get(ctx, text+"?")
 }
 
-// refusal returns a RefusedError if the plan cannot be carried out, or if it takes fields from others, and that is to be
-// refused.
+// refusal returns a RefusedError if the plan cannot be carried out, or if it takes fields from others and
+// --conflicts=refuse is set.
 func (o *planFlags) refusal(p *operation.Plan) error {
 	if o.conflicts.value != conflictsRefuse {
 		return p.Refused()
@@ -295,9 +295,9 @@ input or output is redirected. Without a terminal, or if the environment variabl
 type consent struct {
 	// dialog is the terminal for the question; nil if there is no question.
 	dialog *display.Dialog
-	// silence says why the user cannot be asked for a required confirmation; nil if none is required.
+	// silence is the reason why the user cannot be asked for a required confirmation; nil if there is none.
 	silence error
-	// context is where it is about to do that; may be empty.
+	// context is the kubeconfig context of the command; may be empty.
 	context string
 	errOut  io.Writer
 }
@@ -325,7 +325,7 @@ func (e *environment) consent(given, declared bool) consent {
 // needed reports whether a confirmation is required.
 func (c consent) needed() bool { return c.dialog != nil || c.silence != nil }
 
-// out is where to show the plan for confirmation: standard error, or the terminal if the user would not see that.
+// out returns the writer for the plan to confirm: standard error, or the terminal if standard error is redirected.
 func (c consent) out() io.Writer {
 	if c.dialog != nil && !display.IsTerminal(c.errOut) {
 		return c.dialog
@@ -333,8 +333,8 @@ func (c consent) out() io.Writer {
 	return c.errOut
 }
 
-// get asks for confirmation, by a question that it completes by the context of the kubeconfig. The error is a
-// RefusedError unless the user agrees, or has by --yes.
+// get asks for confirmation, and adds the context of the kubeconfig to the question. The error is a RefusedError unless
+// the user agrees or --yes was given.
 func (c consent) get(ctx context.Context, question string) error {
 	if c.silence != nil {
 		return releases.Refused("not confirmed: %v; nothing was changed; to continue without confirmation: --yes", c.silence)
@@ -343,7 +343,7 @@ func (c consent) get(ctx context.Context, question string) error {
 		return nil
 	}
 	if c.context != "" {
-		// Before the end, or before what the question adds: "Create release demo/web in context prod, although …?"
+		// Before the end, or before a further clause: "Create release demo/web in context prod, although …?"
 		at := strings.IndexAny(question, ",?")
 		question = question[:at] + " in context " + display.Clean(c.context) + question[at:]
 	}
@@ -359,7 +359,7 @@ func (c consent) get(ctx context.Context, question string) error {
 	}
 }
 
-// agree asks for confirmation of what a command has printed. What the user has not seen is written again before.
+// agree asks for confirmation of the output of a command. It first writes the output again if the user has not seen it.
 func (e *environment) agree(ctx context.Context, yes bool, form output, write func(out io.Writer) error, question string) error {
 	c := e.consent(yes, false)
 	defer c.Close()
@@ -398,10 +398,10 @@ func addDryRunFlag(flags *pflag.FlagSet, d *dryRun) {
 // Type makes help texts show the flag without a value, like any flag that needs none.
 func (d *dryRun) Type() string { return "bool" }
 
-// isSet reports whether nothing must be done.
+// isSet reports whether this is a dry run.
 func (d *dryRun) isSet() bool { return d.value != "" && d.value != dryRunNone }
 
-// asksServer reports whether nothing must be done, and the API server is asked about each object.
+// asksServer reports whether this is a dry run that asks the API server about each object.
 func (d *dryRun) asksServer() bool { return d.value == dryRunServer }
 
 // checkDryRun refuses a value of --dry-run without an equals sign: it would be an argument.
@@ -433,12 +433,13 @@ func addCancelFlag(flags *pflag.FlagSet, limits *runner.Limits) {
 			"refused; wait for other operations")
 }
 
-// policyFlags are the policies of objects whose annotations say nothing.
+// policyFlags are the policies of objects without policy annotations.
 type policyFlags struct {
 	adopt, update, prune choice
 }
 
-// pruneReport is the value of --prune for the prune policy keep: what stays is named, as Argo CD does by default.
+// pruneReport is the value of --prune for the prune policy keep: clm reports the kept objects, as Argo CD does by
+// default.
 const pruneReport = "report"
 
 var adoptionPolicies = []string{types.AdoptionPolicyNever, types.AdoptionPolicyIfUnowned, types.AdoptionPolicyAlways}
@@ -460,11 +461,11 @@ func (p policyFlags) policies() reconciler.Policies {
 	case types.PrunePolicyConfirm:
 		policies.Prune = reconciler.PrunePolicyConfirm
 	}
-	// The default stays empty: a revision with other policies is another one.
+	// The default stays empty: other policies would result in another revision.
 	return policies
 }
 
-// choice is the value of a flag that allows few texts.
+// choice is the value of a flag with a fixed set of allowed values.
 type choice struct {
 	value   string
 	allowed []string
@@ -482,7 +483,7 @@ func (c *choice) Set(value string) error {
 	return nil
 }
 
-// choices are the values of a flag that allows few texts, in any case, and that may be given several times.
+// choices are the values of a repeatable flag with a fixed set of allowed values, which are case-insensitive.
 type choices struct {
 	values  []string
 	allowed []string
@@ -506,7 +507,7 @@ func (c *choices) Set(text string) error {
 	return nil
 }
 
-// wants reports whether a value was chosen; any is if none was.
+// wants reports whether a value was chosen. Without any chosen values, it returns true.
 func (c *choices) wants(value string) bool {
 	return len(c.values) == 0 || slices.ContainsFunc(c.values, func(chosen string) bool { return strings.EqualFold(chosen, value) })
 }
@@ -525,8 +526,8 @@ func noWait(wait *operation.Wait) pflag.Value {
 	}}
 }
 
-// limitDeletions refuses a plan that deletes more than is allowed. Nothing is applied then: the engine would apply the
-// rest, and hold the deletions back.
+// limitDeletions refuses a plan that exceeds the maximum number of deletions. The engine would hold the deletions back,
+// but apply the rest.
 func (o *planFlags) limitDeletions(p *operation.Plan) error {
 	deletions, dependents := 0, 0
 	deleted := map[types.ObjectID]bool{}
@@ -537,7 +538,7 @@ func (o *planFlags) limitDeletions(p *operation.Plan) error {
 		}
 	}
 	for _, item := range p.Release.Inventory {
-		// Kept objects do not count for what is left.
+		// Kept objects count only if the plan deletes them.
 		if item.Phase != reconciler.PhaseCompleted && (item.Phase != reconciler.PhaseKept || deleted[types.IDOf(item)]) {
 			dependents++
 		}

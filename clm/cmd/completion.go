@@ -26,7 +26,7 @@ import (
 // completionTimeout limits how long the user waits after pressing the tab key.
 const completionTimeout = 3 * time.Second
 
-// completer returns completions. It drops errors, such as that of a cluster that does not answer, because the user is
+// completer returns completions. Its errors, such as that of an unreachable cluster, are not shown because the user is
 // still typing.
 type completer func(ctx context.Context, e *environment, args []string) ([]cobra.Completion, error)
 
@@ -169,7 +169,7 @@ func completeNamespaces(ctx context.Context, e *environment, _ []string) (offers
 	return offers, err
 }
 
-// completeOf completes what a release has that the arguments name; nothing as long as they do not.
+// completeOf completes parts of the release that the first argument names. Without that argument, it offers nothing.
 func completeOf(parts func(release *releases.Release) []cobra.Completion) completer {
 	return func(ctx context.Context, e *environment, args []string) (offers []cobra.Completion, err error) {
 		if len(args) == 0 {
@@ -183,7 +183,7 @@ func completeOf(parts func(release *releases.Release) []cobra.Completion) comple
 	}
 }
 
-// revisionsOf are the numbers of revisions, the latest first.
+// revisionsOf returns the numbers of revisions, latest first.
 func revisionsOf(release *releases.Release) []cobra.Completion {
 	var offers []cobra.Completion
 	for _, revision := range slices.Backward(release.Revisions) {

@@ -28,7 +28,7 @@ type deleteOptions struct {
 	operation.DeletionRequest
 	operationFlags
 
-	// ignoreMissing makes it no error if there is no such release.
+	// ignoreMissing makes the command succeed if the release does not exist.
 	ignoreMissing bool
 }
 
@@ -122,7 +122,7 @@ func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *runner.C
 	return shown(err)
 }
 
-// showDeletion lists what goes and what stays, and the hooks.
+// showDeletion lists the objects to delete, the objects to keep, and the hooks.
 func showDeletion(out io.Writer, d *operation.Deletion) {
 	before, afterwards := deletionhooks.At(deletionhooks.PreDelete, d.Hooks), deletionhooks.At(deletionhooks.PostDelete, d.Hooks)
 	names := namesFor(out, d.Release.Namespace, slices.Concat(d.Goes, d.Stays))
@@ -151,8 +151,8 @@ func showDeletion(out io.Writer, d *operation.Deletion) {
 	show("These hooks will run last, and be deleted afterwards:", textsOf(names, afterwards))
 }
 
-// noteDefinitions says that types go that Helm would keep: those in the crds folder of a chart. The record does not
-// distinguish them from others.
+// noteDefinitions notes that, unlike Helm, clm also deletes the types in the crds folder of a chart. The record does
+// not distinguish these from other types.
 func noteDefinitions(out io.Writer, d *operation.Deletion) {
 	definition := slices.IndexFunc(d.Goes, func(item *reconciler.InventoryItem) bool {
 		return item.GroupVersionKind().GroupKind() == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}

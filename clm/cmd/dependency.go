@@ -48,7 +48,7 @@ If there is no Chart.lock, this is the same as clm dependency update.`,
 	return command
 }
 
-// fetching is what build and update have in common.
+// fetching fetches the dependencies of the chart in a folder, as build or update does.
 type fetching func(ctx context.Context, folder string, options remote.DependencyOptions) error
 
 func newFetchDependenciesCommand(e *environment, command *cobra.Command, fetch fetching) *cobra.Command {
@@ -72,11 +72,11 @@ func newFetchDependenciesCommand(e *environment, command *cobra.Command, fetch f
 	return command
 }
 
-// errInsecure is about a flag that all commands have for the API server, and Helm has for repositories.
+// errInsecure refuses a flag that applies to the API server in all commands of clm, but to repositories in Helm.
 var errInsecure = errors.New("flag --insecure-skip-tls-verify is about the API server, which is not asked here; " +
 	"--ca-file names the authorities to trust for repositories and registries")
 
-// showDependencies says what is in folder charts.
+// showDependencies lists the dependencies with their versions in folder charts.
 func showDependencies(e *environment, folder string) error {
 	name, found, err := helm.Dependencies(nil, folder)
 	if err != nil {
@@ -130,7 +130,7 @@ func runListDependencies(e *environment, folder string, printed output) error {
 	return list.Write(e.out)
 }
 
-// declaration is the status of a dependency with which nothing is wrong.
+// declaration returns the status of a dependency without a problem.
 func declaration(d helm.Dependency) string {
 	if d.Version == "" && d.Repository == "" && d.Locked == "" {
 		return "not declared"
@@ -138,7 +138,7 @@ func declaration(d helm.Dependency) string {
 	return "ok"
 }
 
-// dependencyResource is what programs are told of a dependency.
+// dependencyResource returns the machine-readable form of a dependency.
 func dependencyResource(_ int, d helm.Dependency) *unstructured.Unstructured {
 	spec, status := map[string]any{}, map[string]any{"versions": append([]string{}, d.Found...)}
 	addKnown(spec, map[string]any{"alias": d.Alias, "version": d.Version, "repository": d.Repository})

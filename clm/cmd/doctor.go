@@ -25,7 +25,7 @@ type doctorOptions struct {
 	all    bool
 	fix    bool
 	yes    bool
-	// trusted are namespaces in which marks count.
+	// trusted are further namespaces in which marks count as evidence.
 	trusted []string
 }
 
@@ -133,7 +133,7 @@ func findingText(finding doctor.Finding) string {
 	return finding.Object.String() + ": " + finding.Message
 }
 
-// findingResource is what programs are told of a finding, by its place in the list.
+// findingResource returns the machine-readable form of a finding. Its index in the list is part of its name.
 func findingResource(i int, finding doctor.Finding) *unstructured.Unstructured {
 	status := map[string]any{"kind": finding.Kind, "release": finding.Release, "message": finding.Message}
 	addKnown(status, map[string]any{"repair": finding.Remedy, "advice": finding.Advice})

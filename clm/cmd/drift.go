@@ -119,7 +119,7 @@ func (o *driftOptions) print(e *environment, p *operation.Plan, drift []operatio
 	return o.write(e, e.out, p, drift)
 }
 
-// write shows the changes of other clients or, if they are to be corrected, what the corrections will do.
+// write shows the changes of other clients or, if they will be corrected, the corrections.
 func (o *driftOptions) write(e *environment, out io.Writer, p *operation.Plan, drift []operation.Drift) error {
 	heading, corrects := "release %s, revision %d (-) and the cluster (+)", o.heal && among(drift, operation.DriftHealable)
 	if corrects {
@@ -151,7 +151,7 @@ func (o *driftOptions) write(e *environment, out io.Writer, p *operation.Plan, d
 	return display.WriteDiff(out, changes, o.diff.options(e, out))
 }
 
-// changeTexts say which manager changed which fields when, one line per manager.
+// changeTexts returns one line per field manager and time: the fields that it changed, and when.
 func changeTexts(changed []reconciler.FieldChange, now time.Time) []string {
 	paths := map[string][]string{}
 	for _, field := range changed {

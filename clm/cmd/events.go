@@ -26,7 +26,7 @@ import (
 )
 
 type eventOptions struct {
-	// namespace is that of the release, or of the set.
+	// namespace of the release or the set.
 	namespace string
 	watch     bool
 	types     choices
@@ -59,7 +59,7 @@ func (o *eventOptions) addFlags(command *cobra.Command) {
 	command.Flags().Var(&o.types, "types", "list only events of this type: "+strings.Join(o.types.allowed, ", ")+" (may be repeated)")
 }
 
-// list prints the events about objects, and goes on if they are to be watched.
+// list prints the events about objects, and follows new ones if watch is set.
 func (o *eventOptions) list(ctx context.Context, e *environment, options live.Options) error {
 	if o.watch {
 		return o.follow(ctx, e, options)
@@ -137,7 +137,7 @@ func eventObject(event live.Event) *unstructured.Unstructured {
 	return resource("Event", cmp.Or(event.Object.Namespace, metav1.NamespaceDefault), event.Name, map[string]any{"status": event})
 }
 
-// interrupted is what a command returns that goes on until it is interrupted, if it was.
+// interrupted returns the error of a command that runs until it is interrupted or its context is canceled with a cause.
 func interrupted(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	switch {

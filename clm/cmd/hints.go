@@ -21,7 +21,7 @@ import (
 	"github.com/component-operator/runtime/internal/texts"
 )
 
-// foreignFlags are flags that similar tools have, and what there is here instead.
+// foreignFlags maps flags of similar tools to hints about their equivalents in clm.
 var foreignFlags = map[string]string{
 	"install":             "clm apply creates a release that does not exist",
 	"wait":                "clm waits unless --no-wait is given",
@@ -56,7 +56,7 @@ var foreignFlags = map[string]string{
 	"dependency-update":   "clm dependency update CHART fetches the dependencies",
 }
 
-// foreignSourceFlags are those of commands that have sources.
+// foreignSourceFlags are the foreign flags of commands with sources.
 var foreignSourceFlags = map[string]string{
 	"filename":  "manifests are sources: clm apply NAME FILE",
 	"file":      "manifests are sources: clm apply NAME FILE",
@@ -64,11 +64,11 @@ var foreignSourceFlags = map[string]string{
 	"app":       "the release name is an argument: clm apply NAME SOURCE",
 }
 
-// credentialFlags are those of commands about the dependencies of a chart that would send the same credentials to all of
-// its repositories.
+// credentialFlags are foreign flags of the dependency commands that would send the same credentials to all repositories
+// of a chart.
 var credentialFlags = []string{"username", "password", "pass-credentials", "cert-file", "key-file"}
 
-// suggestFlag adds to the error about an unknown flag what may have been meant.
+// suggestFlag adds a suggestion to the error about an unknown flag.
 func suggestFlag(command *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -97,7 +97,7 @@ func suggestFlag(command *cobra.Command, err error) error {
 	return err
 }
 
-// named puts the release that a command was given into a hint, in place of NAME.
+// named replaces NAME in a hint with the release in the arguments of the command.
 func named(command *cobra.Command, hint string) string {
 	name := command.Flags().Arg(0)
 	if wanted, _ := placeholders(command.Use); name == "" || len(wanted) == 0 || wanted[0] != "NAME" {
@@ -109,7 +109,7 @@ func named(command *cobra.Command, hint string) string {
 	return strings.ReplaceAll(hint, "NAME", name)
 }
 
-// refuseUnknown is the check of the arguments of commands that just have others below them.
+// refuseUnknown checks the arguments of commands that only have subcommands.
 func refuseUnknown(command *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -123,7 +123,7 @@ func refuseUnknown(command *cobra.Command, args []string) error {
 	return err
 }
 
-// checked makes errors of a check of the arguments of a command say its usage, unless they do.
+// checked adds the usage of a command to the errors of its argument check, unless they contain it already.
 func checked(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(command *cobra.Command, args []string) error {
 		if err := checkDryRun(command, args); err != nil {
@@ -137,7 +137,7 @@ func checked(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// asInUsage is the check of arguments whose number the usage of a command says.
+// asInUsage checks the number of arguments against the usage of the command.
 func asInUsage(command *cobra.Command, args []string) error {
 	wanted, atMost := placeholders(command.Use)
 	switch {
@@ -158,7 +158,7 @@ func placeholders(use string) (required []string, atMost int) {
 	words := strings.Fields(use)[1:]
 	for _, word := range words {
 		if strings.HasPrefix(word, "-") {
-			// The arguments of a flag, and what follows, are in no fixed place.
+			// The arguments of a flag, and all that follow, have no fixed position.
 			return required, -1
 		}
 		if !strings.HasPrefix(word, "[") {
@@ -171,7 +171,7 @@ func placeholders(use string) (required []string, atMost int) {
 	return required, len(words)
 }
 
-// requireArguments makes errors about the arguments of a command, and of those below it, say what the command expects.
+// requireArguments makes a command and its subcommands report the arguments that they expect.
 func requireArguments(command *cobra.Command) {
 	switch check := command.Args; {
 	case !command.HasParent():
@@ -184,7 +184,7 @@ func requireArguments(command *cobra.Command) {
 		command.Args = checked(check)
 	}
 	if !command.Runnable() {
-		// Otherwise any argument would be fine with a command that just has others below it.
+		// Otherwise, cobra would not check the arguments of a command that only has subcommands.
 		command.RunE = func(command *cobra.Command, _ []string) error { return command.Help() }
 	}
 	for _, child := range command.Commands() {
@@ -192,7 +192,7 @@ func requireArguments(command *cobra.Command) {
 	}
 }
 
-// explain shows people why dependents are not ready that an operation has waited for in vain.
+// explain shows people why the dependents that an operation waited for are not ready.
 func (e *environment) explain(ctx context.Context, s *runner.Connection, release *releases.Release, failure error) {
 	report, err := views.Unready(ctx, s, release, failure)
 	if err != nil {
@@ -209,11 +209,11 @@ func (e *environment) explain(ctx context.Context, s *runner.Connection, release
 	}
 }
 
-// Exit codes beside 0 and 1; the page "clm in a pipeline" says what they mean.
+// Exit codes besides 0 and 1. The page "clm in a pipeline" documents them.
 const (
 	exitChanges  = 2
 	exitNotReady = 3
 	exitRefused  = 4
-	// exitInterrupted is what shells say of a command that SIGINT has ended.
+	// exitInterrupted is the exit code that shells report for a command ended by SIGINT.
 	exitInterrupted = 130
 )

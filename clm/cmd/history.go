@@ -49,10 +49,10 @@ func printHistory(e *environment, release *releases.Release, printed output) err
 	return table.Write(e.out)
 }
 
-// maxReason is the number of bytes of the reason of a failure in the table.
+// maxReason is the maximum length of a failure reason in the table, in bytes.
 const maxReason = 120
 
-// descriptionText says what has brought a revision about, and what has ended it before it was ready.
+// descriptionText returns the description of a revision and, if it was never ready, what ended it.
 func descriptionText(revision releases.Revision) string {
 	end := ""
 	switch {
@@ -65,7 +65,7 @@ func descriptionText(revision releases.Revision) string {
 	return strings.TrimSuffix(strings.TrimPrefix(revision.Description+"; "+end, "; "), "; ")
 }
 
-// failureOf says why a revision has failed; empty if it has not, or if it is not known.
+// failureOf returns why a revision failed; empty if it did not fail or if the reason is not known.
 func failureOf(revision releases.Revision) string {
 	if revision.State != releases.RevisionFailed {
 		return ""

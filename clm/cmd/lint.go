@@ -21,11 +21,11 @@ import (
 	"github.com/component-operator/runtime/internal/helm/linter"
 )
 
-// lintOptions are what clm lint was given.
+// lintOptions are the options of clm lint.
 type lintOptions struct {
 	name    string
 	sources sourceFlags
-	// offline means that flags say what templates see of a cluster.
+	// offline means that flags, instead of a cluster, define the capabilities that templates see.
 	offline bool
 	dryRun  dryRun
 	strict  bool
@@ -114,7 +114,8 @@ func runLint(ctx context.Context, e *environment, o lintOptions) error {
 // reachTimeout is how long a cluster may take to answer, before it counts as not reachable.
 const reachTimeout = 10 * time.Second
 
-// reach connects to the cluster, and returns the version of its API server. The error says why that is not possible.
+// reach connects to the cluster, and returns the version of its API server. The error explains why that is not
+// possible.
 func (e *environment) reach(ctx context.Context) (*runner.Connection, string, error) {
 	s, err := e.begin(false)
 	if err != nil {
@@ -133,7 +134,7 @@ func (e *environment) reach(ctx context.Context) (*runner.Connection, string, er
 	return s, found.GitVersion, nil
 }
 
-// report shows findings, and returns an error if they are severe. A failure means that there may be more of them.
+// report shows findings, and returns an error if they are severe. A failure means that there may be more findings.
 func (o *lintOptions) report(e *environment, findings []operation.Finding, failure error) error {
 	count := map[linter.Severity]int{}
 	for _, finding := range findings {

@@ -80,8 +80,8 @@ func (o *lsOptions) list(ctx context.Context, e *environment, s *runner.Connecti
 	return printReleases(e, found, o.all)
 }
 
-// judge reads the dependents of the releases whose recorded states are not all that is to be known: of those that are
-// being applied, which may have become ready since, and, if they are asked for, of those that may be degraded.
+// judge reads the dependents of releases whose recorded state may be outdated: those being applied, which may have
+// become ready since, and, if degraded releases are requested, those recorded as ready.
 func (o *lsOptions) judge(ctx context.Context, e *environment, s *runner.Connection, found []*releases.Release) error {
 	const atOnce = 4 // releases
 	notes := make([][]display.Note, len(found))
@@ -113,7 +113,7 @@ func (o *lsOptions) judge(ctx context.Context, e *environment, s *runner.Connect
 	return err
 }
 
-// takeState sets the state and the message of a release to what was seen of it, and reports whether it is degraded.
+// takeState sets the state and the message of a release from a snapshot, and reports whether the release is degraded.
 func takeState(release *releases.Release, snapshot *views.Snapshot) (degraded bool) {
 	if snapshot.Release == nil {
 		return false
@@ -195,7 +195,7 @@ func briefly(message string, limit int) string {
 	return display.Truncate(message, limit-len(display.BelowIndent))
 }
 
-// awaitedText says what to do about a record that holds its namespace.
+// awaitedText explains how to delete a record that blocks the deletion of its namespace.
 func awaitedText(release *releases.Release) string {
 	return fmt.Sprintf("its namespace is being deleted; to let it go: clm delete %s -n %s", release.Name, release.Namespace)
 }
@@ -212,7 +212,7 @@ func sourceTexts(list []releases.Source) string {
 	return strings.Join(texts, ",")
 }
 
-// releaseContent is what programs are told of a release.
+// releaseContent returns the machine-readable form of a release.
 func releaseContent(release *releases.Release) map[string]any {
 	status := map[string]any{"state": release.State, "dependents": release.Items()}
 	addKnown(status, map[string]any{
@@ -227,7 +227,7 @@ func releaseContent(release *releases.Release) map[string]any {
 	return map[string]any{"metadata": metadata, "status": status}
 }
 
-// revisionContent is what programs are told of a revision.
+// revisionContent returns the machine-readable form of a revision.
 func revisionContent(revision releases.Revision) map[string]any {
 	content := map[string]any{
 		"number": revision.Number, "state": revision.State, "created": timestamp(revision.Created),

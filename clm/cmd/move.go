@@ -72,7 +72,7 @@ clm shows what will change, and asks for confirmation. ` + askingHelp + `
 func (o *moveOptions) attempt(ctx context.Context, e *environment, s *runner.Connection, from, to types.NamespacedName, objects []string) error {
 	c := e.consent(o.yes || o.dryRun.isSet(), false)
 	defer c.Close()
-	// Only the server knows the owner of an object that one of them does not have.
+	// Only the server knows the owner of an object that one of the releases does not have.
 	t, err := operation.PlanMove(ctx, s, from, to, objects, c.needed() || o.diff.show || o.dryRun.isSet())
 	if err != nil {
 		return err

@@ -220,7 +220,7 @@ type setTree struct {
 	set v1alpha1.Set
 }
 
-// notes are those of all sets, each once.
+// notes returns the notes of all sets, each once.
 func (v objectsView) notes() []display.Note {
 	var notes []display.Note
 	for _, tree := range v.trees {
@@ -242,7 +242,7 @@ func (v objectsView) isReady() bool {
 	return meta.IsStatusConditionTrue(v.conditions(), wanted)
 }
 
-// conditions are those of the deployment or the set, without those of earlier generations.
+// conditions returns the conditions of the deployment or the set, without those of earlier generations.
 func (v objectsView) conditions() []metav1.Condition {
 	var found []metav1.Condition
 	generation := int64(0)
@@ -291,10 +291,10 @@ func (v objectsView) write(out io.Writer, style display.Style, width int) error 
 	return nil
 }
 
-// forTools are conditions that repeat what others say, for tools that know them from other objects.
+// forTools are conditions that only repeat others, for generic tools.
 var forTools = []string{string(component.ConditionTypeReconciling), v1alpha1.DeploymentStalled}
 
-// head shows the conditions.
+// head returns labels and texts of the conditions.
 func (v objectsView) head(style display.Style) [][2]string {
 	var rows [][2]string
 	said := ""

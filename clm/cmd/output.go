@@ -26,11 +26,10 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// outputVersion is the apiVersion of what commands print for programs. Fields may be added to it; none changes its
-// meaning.
+// outputVersion is the apiVersion of output for programs. Fields may be added; existing ones keep their meaning.
 const outputVersion = releases.ReconcilerName + "/v1alpha1"
 
-// output prints what a command has found: a table to people, and objects to programs.
+// output prints the result of a command: a table for people, objects for programs.
 type output struct {
 	flags *genericclioptions.PrintFlags
 	// printer is always the same one: it separates the documents of a stream.
@@ -43,10 +42,10 @@ func newOutput(command *cobra.Command) output {
 	return output{flags: flags, printer: sync.OnceValues(flags.ToPrinter)}
 }
 
-// forPeople reports whether a table is wanted.
+// forPeople reports whether to print a table.
 func (o output) forPeople() bool { return *o.flags.OutputFormat == "" }
 
-// printList writes a list of the resources that a function makes of items.
+// printList converts items to resources, and writes these as a list.
 func printList[T any](o output, out io.Writer, items []T, form func(i int, item T) *unstructured.Unstructured) error {
 	resources := make([]any, len(items))
 	for i, item := range items {
@@ -68,7 +67,7 @@ func (o output) print(out io.Writer, content *unstructured.Unstructured) error {
 	}
 	var object runtime.Object = content
 	if content.IsList() {
-		// The printer of names knows lists only as such.
+		// The printer of names recognizes lists only by their Go type.
 		if object, err = content.ToList(); err != nil {
 			return fmt.Errorf("printing a list: %w", err)
 		}
@@ -111,7 +110,7 @@ func newTable(out io.Writer, columns ...display.Column) *display.Table {
 	return display.NewTable(display.Limit(out), columns...)
 }
 
-// writeWrapped writes a text behind the indentation. On a terminal it is wrapped between words.
+// writeWrapped writes an indented text. On a terminal it is wrapped between words.
 func writeWrapped(out io.Writer, indent, text string) {
 	display.WriteWrapped(out, indent, text, display.Limit(out))
 }
@@ -125,10 +124,10 @@ func namesFor[O types.ObjectKey](out io.Writer, namespace string, objects []O) *
 	return names
 }
 
-// age is how long ago something was, as kubectl writes it.
+// age returns how long ago something happened, as kubectl formats it.
 func age(since, now time.Time) string { return cmp.Or(display.Age(since, now), "<unknown>") }
 
-// timestamp is how programs are told of a time; empty if it is not known.
+// timestamp formats a time for programs; empty for the zero time.
 func timestamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -136,7 +135,7 @@ func timestamp(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// addKnown adds to a content what is known: texts and lists that are not empty, and values that are not zero.
+// addKnown adds the known values to a content: lists that are not empty, and other values that are not zero.
 func addKnown(content, known map[string]any) {
 	for name, value := range known {
 		if v := reflect.ValueOf(value); !v.IsZero() && (v.Kind() != reflect.Slice || v.Len() > 0) {
@@ -145,23 +144,23 @@ func addKnown(content, known map[string]any) {
 	}
 }
 
-// view is something that changes while people look at it.
+// view is output that may change while people look at it.
 type view interface {
-	// write prints it as it is now. Lines are to fit into the width, if that is positive.
+	// write prints the current state. Lines must fit into the width if it is positive.
 	write(out io.Writer, style display.Style, width int) error
-	// facts are what is told where nothing can be redrawn. They do not change just because time passes.
+	// facts returns the lines to print where nothing can be redrawn. They must not change just because time passes.
 	facts() []fact
-	// object is the resource, or the list, that programs are told.
+	// object returns the resource, or the list, for programs.
 	object() *unstructured.Unstructured
 }
 
-// fact is what there is to say about something.
+// fact is a line about a subject.
 type fact struct {
 	subject, text string
 }
 
-// viewer shows a view: once, or whenever it has changed. On a terminal it is redrawn; elsewhere the first one is
-// printed, and of the others what has changed. Programs get an object each time.
+// viewer shows a view once, or whenever it changes. On a terminal it redraws the view. Elsewhere it prints the first
+// view, and then only changes. Programs get an object each time.
 type viewer struct {
 	*environment
 	output output
@@ -229,7 +228,7 @@ func (v *viewer) show(next view, notes []display.Note) {
 	}
 }
 
-// trouble tells of an error that is going to be retried.
+// trouble shows an error that will be retried.
 func (v *viewer) trouble(err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -241,10 +240,10 @@ func (v *viewer) trouble(err error) {
 	v.draw()
 }
 
-// keep notes the first error.
+// keep stores the first error.
 func (v *viewer) keep(err error) { v.err = cmp.Or(v.err, err) }
 
-// close leaves the last view where it can be read, and returns the first error there was.
+// close leaves the last view on the terminal, and returns the first error.
 func (v *viewer) close() error {
 	close(v.stop)
 	v.over.Wait()
@@ -265,7 +264,8 @@ func (v *viewer) draw() {
 	if v.current == nil {
 		return
 	}
-	// A line that fills the last column leaves the cursor in limbo, and the line below the view belongs to the cursor.
+	// The last column stays empty, because after it the position of the cursor is undefined; the last row is for the
+	// cursor.
 	columns, rows := display.Size(v.out)
 	var text bytes.Buffer
 	v.keep(v.current.write(&text, v.style, columns-1))
@@ -292,7 +292,7 @@ func (v *viewer) tell() error {
 	return v.output.print(v.out, object)
 }
 
-// sayNews prints what is new, and of what nothing is said any more.
+// sayNews prints new and changed facts, and the subjects that are gone.
 func (v *viewer) sayNews(next view) {
 	before := v.said
 	v.said = said(next)

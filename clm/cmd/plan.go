@@ -23,7 +23,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// planOptions are what clm plan and clm diff were given. The description is for the revision that a saved plan makes.
+// planOptions are the options of clm plan and clm diff. The description is for the revision that a saved plan creates.
 type planOptions struct {
 	planFlags
 	releaseOptions
@@ -49,7 +49,7 @@ A plan that is saved with --out can be applied with clm apply --plan: clm then d
 		Example: "  clm plan web ./chart -f values.yaml --out web.plan\n  clm apply web --plan web.plan",
 		RunE: func(command *cobra.Command, args []string) error {
 			o.name, o.sources.references = args[0], args[1:]
-			// These say how to show the diff.
+			// These flags imply --diff.
 			o.diff.show = o.diff.show || command.Flags().Changed("unified") || command.Flags().Changed("show-secrets")
 			return runPlan(command.Context(), e, o)
 		},
@@ -139,9 +139,9 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 	return nil
 }
 
-// diffFlags say how changes are shown.
+// diffFlags control how changes are shown.
 type diffFlags struct {
-	// show adds what changes in objects, only leaves out everything else.
+	// show adds diffs of objects; only omits everything else.
 	show, only bool
 	context    int
 	secrets    bool
@@ -150,13 +150,13 @@ type diffFlags struct {
 const defaultContext = 3
 
 func addDiffFlags(flags *pflag.FlagSet, d *diffFlags) {
-	// The name that diff has for it: --context is the context of the kubeconfig.
+	// Named as in diff, because --context is the context of the kubeconfig.
 	d.context = defaultContext
 	flags.VarP(number(&d.context, -1), "unified", "U", "`number` of unchanged lines around each change in a diff; -1 shows whole objects")
 	flags.BoolVar(&d.secrets, "show-secrets", false, "show the values of Secrets in a diff")
 }
 
-// showPlan writes what a plan is going to change.
+// showPlan writes the changes of a plan.
 func showPlan(e *environment, out io.Writer, p *operation.Plan, flags diffFlags) error {
 	if !flags.only {
 		writeWrapped(out, "", fmt.Sprintf("release %s, %s, from %s", p.Release, revisionText(p), sourceTexts(p.Revision.Sources)))
@@ -165,7 +165,7 @@ func showPlan(e *environment, out io.Writer, p *operation.Plan, flags diffFlags)
 	return display.WriteDiff(out, shownChanges(p, flags.show, names), flags.options(e, out))
 }
 
-// shownChanges returns all changes of a plan as they are shown.
+// shownChanges returns all changes of a plan for display.
 func shownChanges(p *operation.Plan, whole bool, names *display.Names) []display.Change {
 	var changes []display.Change
 	for _, change := range p.Shown() {
@@ -174,7 +174,7 @@ func shownChanges(p *operation.Plan, whole bool, names *display.Names) []display
 	return changes
 }
 
-// options returns how differences are shown on a writer.
+// options returns the options for diffs on a writer.
 func (d diffFlags) options(e *environment, out io.Writer) display.DiffOptions {
 	return display.DiffOptions{Style: e.style(out), Context: &d.context, ShowSecrets: d.secrets, Limit: display.Limit(out)}
 }
@@ -190,13 +190,13 @@ func namesOfChanges(out io.Writer, p *operation.Plan) *display.Names {
 	return names
 }
 
-// shownChange returns a change as it is shown, with or without what changes in the object.
+// shownChange returns a change for display; whole adds the object before and after it.
 func shownChange(change reconciler.Change, whole bool, names *display.Names) display.Change {
 	shown := display.Change{
 		Object: names.Of(change.Object), Action: listedAction(change), Reason: change.Reason, Refusal: change.Refusal, Local: change.Local, Notes: change.Notes,
 	}
 	if shown.Action == display.ActionCreate && shown.Reason == reconciler.ReasonMissing {
-		// The action says that already.
+		// The action implies it.
 		shown.Reason = ""
 	}
 	if whole {
@@ -205,7 +205,7 @@ func shownChange(change reconciler.Change, whole bool, names *display.Names) dis
 	return shown
 }
 
-// noteUnverified is for plans that are shown without the server having been asked about objects.
+// noteUnverified adds a reservation to each creation in a plan for which the server was not asked about objects.
 func noteUnverified(p *operation.Plan) {
 	for i := range p.Changes {
 		if change := &p.Changes[i]; change.Verb == reconciler.VerbCreated {
@@ -222,8 +222,7 @@ func revisionText(p *operation.Plan) string {
 	return text
 }
 
-// content returns what people want to see of an object: without the marks by which clm knows that it is part of the
-// release.
+// content returns the content of an object without the marks of its release.
 func content(object *unstructured.Unstructured) map[string]any {
 	if object == nil {
 		return nil
@@ -238,8 +237,8 @@ func content(object *unstructured.Unstructured) map[string]any {
 	return object.Object
 }
 
-// listedAction is what people are told of a change in a list, in which hooks that stay the same are one line, unless
-// there is more to say about one.
+// listedAction returns the action of a change in a list for people. Unchanged hooks share one line, except those with a
+// refusal or notes.
 func listedAction(change reconciler.Change) display.Action {
 	if change.Repeats && change.Refusal == "" && len(change.Notes) == 0 {
 		return display.ActionRepeat
@@ -247,7 +246,7 @@ func listedAction(change reconciler.Change) display.Action {
 	return diffAction(change)
 }
 
-// diffAction is what would be done to an object; empty if nothing would be.
+// diffAction returns the action of a change; empty if the change does nothing.
 func diffAction(change reconciler.Change) display.Action {
 	switch {
 	case change.Recreate:
@@ -261,20 +260,20 @@ func diffAction(change reconciler.Change) display.Action {
 	}
 }
 
-// actions are what people are told of verbs.
+// actions maps verbs to displayed actions.
 var actions = map[reconciler.Verb]display.Action{
 	reconciler.VerbCreated: display.ActionCreate, reconciler.VerbAdopted: display.ActionAdopt, reconciler.VerbUpdated: display.ActionUpdate,
 	reconciler.VerbCorrected: display.ActionCorrect, reconciler.VerbRestored: display.ActionRestore, reconciler.VerbDeleted: display.ActionDelete,
 	reconciler.VerbCompleted: display.ActionComplete, reconciler.VerbOrphaned: display.ActionOrphan,
 }
 
-// Forms of a plan.
+// Output formats of a plan.
 const (
 	outputYAML     = "yaml"
 	outputMarkdown = "markdown"
 )
 
-// print writes a plan in the wanted form.
+// print writes a plan in the requested format.
 func (o planOptions) print(e *environment, p *operation.Plan) error {
 	switch o.output.value {
 	case outputJSON, outputYAML:
@@ -291,7 +290,7 @@ func (o planOptions) print(e *environment, p *operation.Plan) error {
 	}
 }
 
-// plannedChange is what would become of an object, for programs.
+// plannedChange is the machine-readable form of a change.
 type plannedChange struct {
 	display.Object
 	Wave    int      `json:"wave"`
@@ -307,7 +306,7 @@ type plannedChange struct {
 	listed bool
 }
 
-// planned returns what changes, with the diffs if they are wanted.
+// planned returns the changes, with diffs if requested.
 func (o planOptions) planned(p *operation.Plan) []plannedChange {
 	changes := []plannedChange{}
 	hunks := display.NewWriter(display.DiffOptions{Context: &o.diff.context, ShowSecrets: o.diff.secrets})
@@ -340,13 +339,14 @@ const (
 	// markdownLimit is the number of bytes of rows and diffs in Markdown: a comment on GitHub has at most 65,536
 	// characters, and a bot may want to add some.
 	markdownLimit = 55000
-	// textLimit is the number of bytes of a text within it that others decide about, such as a refusal of the API
+	// textLimit is the maximum number of bytes of a text within it that comes from others, such as a refusal of the API
 	// server.
 	textLimit = 2000
 )
 
 // markdown returns a plan for a comment in a pull request: a heading, a line that sums up, a table, and the folded
-// diff. If there is not enough room, rows go before diffs, and changes that a reviewer must not miss go first.
+// diff. If there is not enough room, rows take precedence over diffs, and changes that a reviewer must not miss over
+// others.
 func (o planOptions) markdown(p *operation.Plan) string {
 	changes := slices.DeleteFunc(o.planned(p), func(change plannedChange) bool { return !change.listed })
 	slices.SortStableFunc(changes, func(a, b plannedChange) int { return cmp.Compare(a.rank(), b.rank()) })
@@ -369,7 +369,7 @@ func (o planOptions) markdown(p *operation.Plan) string {
 	return text
 }
 
-// fitting returns the rows and the diffs that have room, and says how many do not.
+// fitting returns the rows and diffs that fit, and a text with the number of the others.
 func fitting(changes []plannedChange, room int) (table, diffs, left string) {
 	var without []string
 	take := func(what string, textOf func(change plannedChange) string) string {
@@ -397,7 +397,7 @@ func fitting(changes []plannedChange, room int) (table, diffs, left string) {
 	return table, diffs, strings.Join(without, " and ")
 }
 
-// rank is lower for changes that a reviewer must not miss: what is refused, then what is deleted or recreated.
+// rank is lower for changes that a reviewer must not miss: refusals, then deletions and recreations.
 func (c plannedChange) rank() int {
 	dangerous := []display.Action{display.ActionDelete, display.ActionComplete, display.ActionRecreate}
 	switch {
@@ -423,7 +423,7 @@ func (c plannedChange) row() string {
 	return fmt.Sprintf("| %s | %s | %s |\n", cell(c.String()), what, cell(why))
 }
 
-// cell makes a text safe for a cell of a table in Markdown, where it means nothing but itself, and shortens a long one.
+// cell escapes a text for a cell of a Markdown table, and shortens a long one.
 func cell(text string) string {
 	if len(text) > textLimit {
 		text = strings.ToValidUTF8(text[:textLimit], "") + "…"

@@ -23,7 +23,7 @@ import (
 	"github.com/component-operator/runtime/internal/rights"
 )
 
-// rbacOptions are what clm rbac was given.
+// rbacOptions are the options of clm rbac.
 type rbacOptions struct {
 	name            string
 	sources         sourceFlags
@@ -98,7 +98,7 @@ func runRbac(ctx context.Context, e *environment, o rbacOptions) error {
 	return printRoles(e, rights.Roles(needed, name, account), o.output.value)
 }
 
-// parseServiceAccount reads what kubectl also takes for one.
+// parseServiceAccount parses NAME or NAMESPACE:NAME, as kubectl does.
 func parseServiceAccount(text, namespace string) (apitypes.NamespacedName, error) {
 	if text == "" {
 		return apitypes.NamespacedName{}, nil
@@ -113,7 +113,7 @@ func parseServiceAccount(text, namespace string) (apitypes.NamespacedName, error
 	return account, nil
 }
 
-// generate returns what is applied with the first revision and with later ones, and all hooks.
+// generate returns the objects of the first revision and of a later one, including all hooks.
 func (o rbacOptions) generate(ctx context.Context, e *environment, namespace string) ([]*unstructured.Unstructured, error) {
 	set, err := o.sources.load(ctx, e)
 	if err != nil {
@@ -153,7 +153,7 @@ func resolve(ctx context.Context, e *environment, kind schema.GroupKind) (rights
 	return rights.ResourceOf(mapping), nil
 }
 
-// printRoles writes what kubectl can apply.
+// printRoles writes roles as documents that kubectl can apply.
 func printRoles(e *environment, roles []client.Object, format string) error {
 	documents := make([]any, len(roles))
 	for i, role := range roles {

@@ -36,7 +36,7 @@ type environment struct {
 	color choice
 	// dialog opens the terminal for questions; nil if there is none.
 	dialog func() (*display.Dialog, error)
-	// kube are the flags that lead to the cluster.
+	// kube are the flags for the connection to the cluster.
 	kube *genericclioptions.ConfigFlags
 	// maxConcurrency bounds the concurrent requests about dependents; 0 means the default of the engine.
 	maxConcurrency int
@@ -50,7 +50,7 @@ type environment struct {
 func (e *environment) addFlags(flags *pflag.FlagSet) {
 	e.started = time.Now()
 	e.kube = genericclioptions.NewConfigFlags(true).WithDiscoveryQPS(-1)
-	// Types are discovered as they are needed; nothing is kept in files.
+	// Types are discovered on demand; nothing is cached in files.
 	e.kube.CacheDir = nil
 	e.kube.AddFlags(flags)
 	flags.Var(number(&e.maxConcurrency, 0), "max-concurrency",
@@ -60,7 +60,7 @@ func (e *environment) addFlags(flags *pflag.FlagSet) {
 	flags.Var(&e.color, "color", "when to color output")
 }
 
-// patience is how long a command may be silent on a terminal while it makes a plan; 0 means any time. Only tests change
+// patience is how long a command may be silent on a terminal while it makes a plan; 0 means no limit. Only tests change
 // it.
 var patience = time.Second
 
@@ -69,8 +69,8 @@ func (e *environment) style(out io.Writer) display.Style {
 	return display.Color(e.color.value).Style(out)
 }
 
-// announce says on a terminal what a command does if that takes long. Nothing is said once the function that it returns
-// has returned.
+// announce prints on a terminal what a command is doing, if that takes longer than patience. After done has returned,
+// it prints nothing.
 func (e *environment) announce(what string) (done func()) {
 	if patience == 0 || !display.IsTerminal(e.err) {
 		return func() {}
@@ -126,7 +126,7 @@ func (e *environment) printer(events bool) display.Printer {
 	return &unattended{Printer: display.NewPrinter(options)}
 }
 
-// unattended ignores that the reader of the output is gone, as after "| head": that must not kill an operation halfway.
+// unattended keeps an operation running when the reader of its output is gone, as after "| head".
 type unattended struct {
 	display.Printer
 
@@ -150,7 +150,7 @@ func shown(err error) error {
 // attempts limits how often a plan is repeated because other clients change the release at the same time.
 const attempts = 5
 
-// again repeats an attempt, up to the limit, while another client has changed the release after the plan was made.
+// again makes up to limit attempts, as long as another client has changed the release after the plan was made.
 func (e *environment) again(s *runner.Connection, limit int, attempt func() error) error {
 	for n := 1; ; n++ {
 		err := attempt()
@@ -164,7 +164,8 @@ func (e *environment) again(s *runner.Connection, limit int, attempt func() erro
 	}
 }
 
-// repeat connects, and makes an attempt, again if another client has changed the release after the plan was made.
+// repeat connects and makes an attempt. It tries again if another client has changed the release after the plan was
+// made.
 func (e *environment) repeat(ctx context.Context, events bool, attempt func(s *runner.Connection, namespace string) error) error {
 	return e.with(ctx, events, func(s *runner.Connection, namespace string) error {
 		return e.again(s, attempts, func() error { return attempt(s, namespace) })
@@ -185,8 +186,8 @@ func (e *environment) with(ctx context.Context, events bool, use func(s *runner.
 	return use(s, namespace)
 }
 
-// withScope is with, for output for people. If all is set, the namespace is empty, which means all namespaces, and that of
-// the command line does not matter.
+// withScope is like with, for output for people. If all is set, it ignores the namespace of the command line and passes
+// an empty one, which means all namespaces.
 func (e *environment) withScope(ctx context.Context, all bool, use func(s *runner.Connection, namespace string) error) error {
 	if !all {
 		return e.with(ctx, false, use)
@@ -199,7 +200,7 @@ func (e *environment) withScope(ctx context.Context, all bool, use func(s *runne
 	return use(s, "")
 }
 
-// withRelease is with, for output for people, and reads the release of a name.
+// withRelease is like with, for output for people, and also reads the named release.
 func (e *environment) withRelease(ctx context.Context, name string, use func(s *runner.Connection, release *releases.Release) error) error {
 	return e.with(ctx, false, func(s *runner.Connection, namespace string) error {
 		release, err := s.Release(ctx, namespace, name)
@@ -223,13 +224,13 @@ func (e *environment) open(ctx context.Context, events bool) (*runner.Connection
 	return s, nil
 }
 
-// begin is open for commands that work before the cluster answers.
+// begin is like open, but does not wait until the cluster answers.
 func (e *environment) begin(events bool) (*runner.Connection, error) {
 	config, err := e.kube.ToRESTConfig()
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
-	// The server says when it has enough.
+	// No rate limit in the client: the server throttles requests.
 	config.QPS = -1
 	config.UserAgent = "clm"
 	return runner.Open(runner.Options{
@@ -237,7 +238,7 @@ func (e *environment) begin(events bool) (*runner.Connection, error) {
 	})
 }
 
-// namespace is that of the flag, of the context, or "default".
+// namespace returns the namespace of the flag or of the context; defaults to "default".
 func (e *environment) namespace() (string, error) {
 	namespace, _, err := e.kube.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
@@ -249,8 +250,8 @@ func (e *environment) namespace() (string, error) {
 	return namespace, nil
 }
 
-// context is the name of the context of the kubeconfig that is used; empty if there is none, as within a cluster, or if
-// the kubeconfig cannot be read.
+// context returns the name of the kubeconfig context in use; empty if there is none, as within a cluster, or if the
+// kubeconfig cannot be read.
 func (e *environment) context() string {
 	config, _ := e.kube.ToRawKubeConfigLoader().RawConfig()
 	return cmp.Or(*e.kube.Context, config.CurrentContext)
@@ -268,15 +269,15 @@ func holder() string {
 	return fmt.Sprintf("%s@%s/%d", name, host, os.Getpid())
 }
 
-// Names of the program under which kubectl runs it: as a plugin, and to complete what was entered for the plugin.
+// Names under which kubectl runs the program: as a plugin, and to complete the command line of the plugin.
 const (
 	pluginName           = "kubectl-clm"
 	pluginCompletionName = "kubectl_complete-clm"
 	pluginDisplayName    = "kubectl clm"
 )
 
-// adaptToPluginName finds out by the name of the program, which is the first argument, whether kubectl runs it. Then texts
-// say "kubectl clm" where people have to enter that. It returns the other arguments as the root command wants them.
+// adaptToPluginName checks whether kubectl runs the program, whose name is the first argument. If so, help texts and
+// hints use "kubectl clm". It returns the arguments for the root command.
 func adaptToPluginName(root *cobra.Command, args []string) []string {
 	name, args := strings.TrimSuffix(filepath.Base(args[0]), ".exe"), args[1:]
 	if name != pluginName && name != pluginCompletionName {

@@ -30,16 +30,15 @@ type streams struct {
 	out, err io.Writer
 }
 
-// exitError ends clm with that code and without a message, because the command that it ran has reported the error.
+// exitError ends clm with the code and without a message: the output already shows the reason.
 type exitError struct {
 	code int
 }
 
 func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// Main runs clm with the given arguments, of which the first one is the name of the program, and returns its exit code,
-// or that of a command that clm ran. The first SIGINT, SIGTERM or SIGHUP asks for an orderly end, the second one ends
-// clm at once.
+// Main runs clm and returns its exit code, or that of a command that clm ran. The first argument is the name of the
+// program. The first SIGINT, SIGTERM or SIGHUP requests an orderly end; the second one ends clm at once.
 func Main(args []string) int {
 	silenceLibraries()
 	ctx, stop := signal.NotifyContext(context.Background(), requestsToEnd()...)
@@ -50,8 +49,8 @@ func Main(args []string) int {
 	return execute(ctx, root, adaptToPluginName(root, args))
 }
 
-// requestsToEnd are the signals that end clm, except those that the parent process has set to be ignored, as nohup does
-// with SIGHUP.
+// requestsToEnd returns the signals that end clm: SIGTERM, and SIGINT and SIGHUP unless the parent process has set them
+// to be ignored, as nohup does with SIGHUP.
 func requestsToEnd() []os.Signal {
 	return slices.DeleteFunc([]os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}, func(request os.Signal) bool {
 		return request != syscall.SIGTERM && signal.Ignored(request)
@@ -78,7 +77,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string) int {
 	return exitCode(err)
 }
 
-// inLines returns the text of an error; if several problems of the manifest are what it is about, each has a line.
+// inLines returns the text of an error. If it has several problems of the manifest, each gets a line.
 func inLines(err error) string {
 	refused, found := errors.AsType[*reconciler.RefusedError](err)
 	if !found || len(refused.Problems) < 2 {
@@ -94,7 +93,7 @@ func newCommand() *cobra.Command {
 }
 
 func newRootCommand(e *environment) *cobra.Command {
-	// Commands that run other commands give them the terminal itself.
+	// Commands that run other commands give them the unguarded streams.
 	unguarded := e.streams
 	e.out, e.err = display.Guard(e.out), display.Guard(e.err)
 	command := &cobra.Command{

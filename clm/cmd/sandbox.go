@@ -137,7 +137,7 @@ func addKubeconfigFlag(command *cobra.Command, path *string) {
 	command.Flags().StringVar(path, "kubeconfig", "", "path of the kubeconfig, which also names the sandbox (default a fixed one in the user's cache directory)")
 }
 
-// kubeconfigPath returns the absolute path, by which processes with other working directories know the sandbox.
+// kubeconfigPath returns the absolute path of the kubeconfig, which identifies the sandbox in any working directory.
 func kubeconfigPath(path string) (string, error) {
 	if path != "" {
 		return filepath.Abs(path)
@@ -194,7 +194,7 @@ func logPath(kubeconfig string) (string, error) {
 }
 
 const (
-	// superviseName is the hidden command that "up" leaves behind.
+	// superviseName is the hidden command that "up" leaves running.
 	superviseName = "supervise"
 	// resultFD is the descriptor of the pipe for the result of the start, which is one line: one of the following, or
 	// an error. It is what exec.Cmd gives to the first of its ExtraFiles.
@@ -203,8 +203,8 @@ const (
 	resultRunning = "running"
 )
 
-// supervise starts the supervisor in a session of its own, where no terminal reaches it, and returns its result. When the
-// context ends before, the supervisor gets SIGTERM, and supervise returns when it is gone.
+// supervise starts the supervisor in a session of its own, without a terminal, and returns its result. If the context
+// ends first, it sends SIGTERM to the supervisor and waits until that is gone.
 func supervise(ctx context.Context, options sandbox.Options) (result string, err error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -275,7 +275,7 @@ func runSandboxSupervise(ctx context.Context, options sandbox.Options) error {
 	registration, err := sandbox.Register(options.KubeconfigPath)
 	var cluster *sandbox.Sandbox
 	if err == nil {
-		// Others can end the sandbox until nothing is left of it.
+		// Until it is gone completely, other processes can find and end the sandbox.
 		defer registration.Release()
 		cluster, err = sandbox.Start(ctx, options)
 	}
@@ -286,7 +286,7 @@ func runSandboxSupervise(ctx context.Context, options sandbox.Options) error {
 	case err != nil:
 		result = err.Error()
 	}
-	// The process that has asked may be gone.
+	// The process that started this one may be gone.
 	_, _ = pipe.WriteString(result)
 	_ = pipe.Close()
 	if err != nil {

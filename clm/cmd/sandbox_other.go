@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// There is neither on other systems; nothing that needs it gets this far there.
+// Other systems have neither sessions nor close-on-exec. The sandbox fails there before it needs them.
 func ownSession() *syscall.SysProcAttr { return nil }
 
 func closeOnExec(*os.File) {}

@@ -12,5 +12,5 @@ import (
 
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// closeOnExec makes the descriptor close on exec, which it is not after it came through one.
+// closeOnExec makes the descriptor close on exec. A descriptor inherited from the parent process does not.
 func closeOnExec(file *os.File) { syscall.CloseOnExec(int(file.Fd())) }

@@ -40,7 +40,7 @@ const sourcesHelp = `A SOURCE is
 Several sources make up one release, in the given order. Values are for charts and templates; they are merged as Helm does. For registries,
 clm uses the credentials that "helm registry login" or Docker have stored, and for REPO/CHART those of "helm repo add".`
 
-// sourceFlags are the sources that commands are given, and what they are given beside them.
+// sourceFlags are the sources of a command, and its flags about them.
 type sourceFlags struct {
 	references  []string
 	options     sources.Options
@@ -87,12 +87,12 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 }
 
 const (
-	// noHooks is the value of --hooks for a release whose hooks are not to be read any more.
+	// noHooks is the value of --hooks that turns off --hooks of earlier applies.
 	noHooks    = "none"
 	hooksUsage = "`tools` whose annotations for hooks and waves are honored: argocd, helm (Helm's are always honored in charts)"
 )
 
-// load reads the sources and all that belongs to them.
+// load reads the sources, with their values and policy rules.
 func (f *sourceFlags) load(ctx context.Context, e *environment) (*sources.Set, error) {
 	options := f.options
 	options.Stdin = e.in
@@ -118,7 +118,7 @@ func (f *sourceFlags) load(ctx context.Context, e *environment) (*sources.Set, e
 	return sources.Load(ctx, f.references, options)
 }
 
-// addOfflineFlags are for commands that render without a cluster.
+// addOfflineFlags adds the flags of commands that render without a cluster.
 func addOfflineFlags(flags *pflag.FlagSet, f *sourceFlags) {
 	flags.StringVar(&f.kubeVersion, "kube-version", sources.DefaultKubernetesVersion, "`version` of Kubernetes that templates see")
 	flags.StringSliceVar(&f.apiVersions, "api-versions", nil, "`versions` that templates see besides those of Kubernetes: group/version or group/version/Kind (may be repeated)")
@@ -129,9 +129,9 @@ func (f *sourceFlags) offline() (*cluster.Discovery, error) {
 	return sources.Offline(f.kubeVersion, f.apiVersions)
 }
 
-// flagValue is the value of a flag that a function reads.
+// flagValue is the value of a flag that a function parses.
 type flagValue[T any] struct {
-	// kind is what help texts call the value.
+	// kind is the name of the value in help texts.
 	kind  string
 	value *T
 	read  func(text string) (T, error)
@@ -157,7 +157,7 @@ func (v flagValue[T]) Set(text string) error {
 	return err
 }
 
-// period is the value of a flag for a length of time.
+// period returns the value of a flag for a non-negative duration.
 func period(value *time.Duration) pflag.Value {
 	return flagValue[time.Duration]{"duration", value, func(text string) (time.Duration, error) {
 		parsed, err := time.ParseDuration(text)
@@ -168,10 +168,10 @@ func period(value *time.Duration) pflag.Value {
 	}}
 }
 
-// maxDescription is how long a description may be, in bytes: each one is kept in the index of a release.
+// maxDescription is the maximum length of a description in bytes: the index of a release contains all of them.
 const maxDescription = 256
 
-// addDescriptionFlag adds a flag that says what brings a revision about.
+// addDescriptionFlag adds a flag for the description of a revision.
 func addDescriptionFlag(flags *pflag.FlagSet, value *string) {
 	flags.Var(flagValue[string]{"string", value, func(text string) (string, error) {
 		switch trimmed := strings.TrimSpace(text); {
@@ -187,7 +187,7 @@ func addDescriptionFlag(flags *pflag.FlagSet, value *string) {
 	}}, "description", "`text` that clm history shows with the new revision (default what clm has done)")
 }
 
-// number is the value of a flag for whole numbers from a minimum on.
+// number returns the value of a flag for integers that are not less than a minimum.
 func number[T int | int64](value *T, minimum T) pflag.Value {
 	return flagValue[T]{"number", value, func(text string) (T, error) {
 		parsed, err := strconv.ParseInt(text, 10, 32)

@@ -21,7 +21,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/views"
 )
 
-// lookOptions are what commands were given that show how a release stands.
+// lookOptions are the options of commands that show the state of a release.
 type lookOptions struct {
 	watch  bool
 	output output
@@ -60,8 +60,8 @@ func runStatus(ctx context.Context, e *environment, o lookOptions, name string) 
 	return err
 }
 
-// look shows a release as the function says, once or until the function Show of the following has seen enough. The
-// views are not shown side by side.
+// look shows views of a release, one after the other. It shows one, or with watch all until following.Show returns
+// true. It returns the last snapshot.
 func (o lookOptions) look(ctx context.Context, e *environment, following views.Following, view func(*views.Snapshot) view) (*views.Snapshot, error) {
 	namespace, err := e.namespace()
 	if err != nil {
@@ -130,8 +130,8 @@ func (v statusView) write(out io.Writer, style display.Style, width int) error {
 	return display.Write(out, problems, display.WriteOptions{Color: bool(style), Width: width, Namespace: v.Release.Namespace, Why: true, Flat: true})
 }
 
-// writeRows writes labels and texts. Texts begin in the column of the indent, and are wrapped if the width is positive. A
-// label stands before the first of several rows that have it.
+// writeRows writes labels and texts. Texts begin in the column of the indent, and are wrapped if the width is positive.
+// Of consecutive rows with the same label, only the first shows it.
 func writeRows(out io.Writer, rows [][2]string, indent, width int) error {
 	last := ""
 	for _, row := range rows {
@@ -153,7 +153,7 @@ func writeRows(out io.Writer, rows [][2]string, indent, width int) error {
 	return nil
 }
 
-// head shows the record.
+// head returns labels and texts of the record.
 func (v statusView) head(style display.Style) [][2]string {
 	release, now := v.Release, time.Now()
 	rows := [][2]string{
@@ -219,7 +219,7 @@ func (v statusView) paintState(style display.Style) string {
 	return style.Yellow(text)
 }
 
-// stateText returns the state of the release, and what the dependents add to it.
+// stateText returns the state of the release, and the reason if it is degraded.
 func (v statusView) stateText() string {
 	state := string(v.State())
 	if v.State() == views.StateDegraded {
@@ -228,7 +228,7 @@ func (v statusView) stateText() string {
 	return state
 }
 
-// sinceText says since when the release is in its state, as far as that is known.
+// sinceText returns how long the release has been in its state, as far as that is known.
 func (v statusView) sinceText(now time.Time) string {
 	since := age(v.Release.Since, now)
 	switch {
@@ -240,7 +240,7 @@ func (v statusView) sinceText(now time.Time) string {
 	return " (for " + since + ")"
 }
 
-// work says which process works on the release, or what to do if none does; empty if there is no work.
+// work describes which process works on the release, or what to do if none does; empty if there is no work.
 func (v statusView) work(now time.Time) string {
 	command := releases.Continuation(v.Release)
 	switch {

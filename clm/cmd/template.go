@@ -20,7 +20,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// templateOptions are what clm template was given.
+// templateOptions are the options of clm template.
 type templateOptions struct {
 	name         string
 	sources      sourceFlags
@@ -108,7 +108,7 @@ func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 	return out.Flush()
 }
 
-// request returns what has to be rendered for.
+// request returns the request for rendering, without a namespace.
 func (o templateOptions) request() (sources.Request, error) {
 	first := int64(1)
 	if o.isUpgrade {

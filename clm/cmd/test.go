@@ -101,7 +101,7 @@ func (o *testOptions) show(e *environment, results []operation.TestResult) error
 	}
 }
 
-// showTests writes a table, and below it what is known about each test.
+// showTests writes a table, and below it the reasons and logs of each test.
 func showTests(out io.Writer, namespace string, results []operation.TestResult) error {
 	names := display.NewNames(display.Limit(out)/2, namespace)
 	for _, result := range results {
@@ -133,7 +133,7 @@ func showTest(out io.Writer, result operation.TestResult) {
 	}
 }
 
-// testContents is what programs are told.
+// testContents returns the machine-readable form of test results.
 func testContents(results []operation.TestResult) []any {
 	contents := make([]any, len(results))
 	for i, result := range results {

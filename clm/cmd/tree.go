@@ -71,7 +71,7 @@ func (v namesView) object() *unstructured.Unstructured {
 	return listOf(appendNames([]any{}, v.Dependents))
 }
 
-// appendNames appends the identities of objects and of what they own.
+// appendNames appends the identities of objects and of the objects that they own.
 func appendNames(items []any, nodes []*display.Node) []any {
 	for _, node := range nodes {
 		if node.Status == status.NotFoundStatus || node.Status == display.StatusCompleted || node.Status == display.StatusStolen {

@@ -35,7 +35,7 @@ func newVersionCommand(e *environment) *cobra.Command {
 
 const platform = runtime.GOOS + "/" + runtime.GOARCH
 
-// build is what the Go toolchain has recorded in the program.
+// build is the build information of the program.
 type build struct {
 	// version is never empty; the others are empty if they are not known.
 	version, commit string

@@ -22,7 +22,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// policies are the values of the policies, and of the annotations that make objects hooks, by suffix.
+// policies contains the values of policies, and of the annotations that make objects hooks, by suffix.
 var policies = map[string][]string{
 	types.AnnotationKeySuffixAdoptionPolicy: {types.AdoptionPolicyNever, types.AdoptionPolicyIfUnowned, types.AdoptionPolicyAlways},
 	types.AnnotationKeySuffixReconcilePolicy: {
@@ -48,13 +48,13 @@ var policies = map[string][]string{
 	types.AnnotationKeySuffixApplyHook:          {types.ApplyHookPostApply, types.ApplyHookOnFailure},
 }
 
-// deprecated are values that mean the same as no annotation, by suffix.
+// deprecated contains the values that mean the same as no annotation, by suffix.
 var deprecated = map[string]string{
 	types.AnnotationKeySuffixUpdatePolicy: types.UpdatePolicyDefault,
 	types.AnnotationKeySuffixDeletePolicy: types.DeletePolicyDefault,
 }
 
-// others are the annotations on dependents that are no policies, with the functions that check their values.
+// others contains the other annotations on dependents, with functions that check their values.
 var others = map[string]func(string) error{
 	types.AnnotationKeySuffixApplyOrder:          errorOf(Order),
 	types.AnnotationKeySuffixPurgeOrder:          errorOf(Order),
@@ -85,8 +85,8 @@ func Suffixes() []string {
 	return suffixes
 }
 
-// Check returns an error if manifests must not carry an annotation with this value. The error names the value and what
-// is allowed; it names the suffix only if the suffix is unknown.
+// Check returns an error if manifests must not have an annotation with this value. The error contains the value and
+// what is allowed; it contains the suffix only if that is unknown.
 func Check(suffix string, value string) error {
 	if _, ok := policies[suffix]; ok {
 		_, err := Policy(suffix, value)
@@ -98,8 +98,8 @@ func Check(suffix string, value string) error {
 	return fmt.Errorf("unknown annotation %q; must be one of: %s", suffix, strings.Join(Suffixes(), ", "))
 }
 
-// Policy returns the value of a policy, or of an annotation that makes an object a hook, given by the suffix of its
-// annotation, in kebab-case. It is empty for the deprecated value "default".
+// Policy parses the value of a policy, or of an annotation that makes an object a hook, given by its suffix. It returns
+// kebab-case, and the empty string for the deprecated value "default".
 func Policy(suffix string, text string) (string, error) {
 	if alias, ok := deprecated[suffix]; ok && Kebab(text) == alias {
 		return "", nil
@@ -121,7 +121,7 @@ func Flag(text string) (bool, error) {
 	return value == "true", err
 }
 
-// Fields parses fields of manifests.
+// Fields parses paths of fields in manifests.
 func Fields(text string) ([]fieldpath.Path, error) {
 	paths, err := fieldset.ParsePaths(text)
 	if err != nil {
@@ -136,7 +136,7 @@ func Fields(text string) ([]fieldpath.Path, error) {
 	return paths, nil
 }
 
-// FieldText returns the text by which Fields knows a field; empty if there is none.
+// FieldText returns the text that Fields parses as the given field; empty if there is none.
 func FieldText(path fieldpath.Path) string {
 	if !mayIgnore(path) {
 		return ""
@@ -144,8 +144,8 @@ func FieldText(path fieldpath.Path) string {
 	return fieldset.Notation(path)
 }
 
-// mayIgnore reports whether a field may belong to others: not what identifies an object, and no item of a list by its
-// position, which Kubernetes does not track.
+// mayIgnore reports whether a field may belong to others. This excludes fields that identify an object, and list items
+// by position, which Kubernetes does not track.
 func mayIgnore(path fieldpath.Path) bool {
 	if slices.ContainsFunc(path, func(element fieldpath.PathElement) bool { return element.Index != nil }) {
 		return false
@@ -166,10 +166,10 @@ func mayIgnore(path fieldpath.Path) bool {
 	}
 }
 
-// MaxKeptVersions is how many versions of an object may be kept.
+// MaxKeptVersions is the maximum number of kept versions of an object.
 const MaxKeptVersions = 100
 
-// KeptVersions parses how many versions of an object are kept, with the present one.
+// KeptVersions parses the number of kept versions of an object, including the current one.
 func KeptVersions(text string) (int, error) {
 	kept, err := strconv.Atoi(text)
 	if err != nil || kept < 1 || kept > MaxKeptVersions {
@@ -187,7 +187,7 @@ func Order(text string) (int, error) {
 	return int(order), nil
 }
 
-// ShortestInterval is the shortest duration that an annotation may have.
+// ShortestInterval is the minimum duration in an annotation.
 const ShortestInterval = time.Second
 
 // Interval parses a duration of at least ShortestInterval.
@@ -211,14 +211,14 @@ func badInterval(text string) error {
 	return fmt.Errorf("invalid value %q; must be a duration of at least %s, such as 90s, 30m or 2h", text, ShortestInterval)
 }
 
-// Finalizers are those of an operator.
+// Finalizers are the finalizers of an operator.
 type Finalizers struct {
 	// Current is the finalizer that the operator sets. Empty means none.
 	Current string
 	// Former are the finalizers of earlier versions, which the operator removes.
 	Former []string
-	// Outcome is the finalizer of Jobs and Pods whose outcome has to be recorded. The API server demands a name with a
-	// slash for these kinds. Optional.
+	// Outcome is the finalizer of Jobs and Pods whose outcome must be recorded. The API server requires a slash in its
+	// name for these kinds. Optional.
 	Outcome string
 }
 
@@ -227,15 +227,15 @@ func (f Finalizers) Owns(finalizer string) bool {
 	return finalizer != "" && (finalizer == f.Current || finalizer == f.Outcome || slices.Contains(f.Former, finalizer))
 }
 
-// On reports whether any finalizer of the operator is among those of an object.
+// On reports whether an object has any finalizer of the operator.
 func (f Finalizers) On(finalizers []string) bool { return slices.ContainsFunc(finalizers, f.Owns) }
 
-// Without returns the finalizers of an object without those of the operator.
+// Without returns the finalizers of an object except for those of the operator.
 func (f Finalizers) Without(finalizers []string) []string {
 	return slices.DeleteFunc(slices.Clone(finalizers), f.Owns)
 }
 
-// With returns the finalizers of an object with the current one, and without former ones.
+// With returns the finalizers of an object with the current one added and former ones removed.
 func (f Finalizers) With(finalizers []string) []string {
 	present := slices.DeleteFunc(slices.Clone(finalizers), func(finalizer string) bool { return finalizer != f.Current && f.Owns(finalizer) })
 	if !slices.Contains(present, f.Current) {
@@ -244,16 +244,16 @@ func (f Finalizers) With(finalizers []string) []string {
 	return present
 }
 
-// OutcomeFinalizer returns the finalizer for outcomes of a reconciler.
+// OutcomeFinalizer returns a reconciler's finalizer for outcomes.
 func OutcomeFinalizer(reconciler string) string { return reconciler + "/outcome" }
 
-// InventoryFinalizer returns the finalizer of objects that hold a part of an inventory. The finalizer of components may
-// lack the part after the slash, which the server requires here.
+// InventoryFinalizer returns the finalizer of objects that contain a part of an inventory. The finalizer of components
+// may lack the part after the slash, which the server requires here.
 func InventoryFinalizer(reconciler string) string { return reconciler + "/inventory" }
 
-// Missing returns the annotations, with their whole keys, that an object needs in addition to the given ones to have
-// the demanded ones, which are given by their suffixes. It fails if one has another value; source says what demands
-// them.
+// Missing returns the annotations, with their full keys, that an object needs in addition to the given ones to have the
+// demanded ones, which are keyed by suffix. It fails if one of them has another value; source describes their origin in
+// the error.
 func Missing(given map[string]string, prefix string, demanded map[string]string, source string) (map[string]string, error) {
 	missing := map[string]string{}
 	for _, suffix := range slices.Sorted(maps.Keys(demanded)) {
@@ -311,7 +311,7 @@ func Camel(kebab string) string {
 	return out.String()
 }
 
-// reserved are the suffixes of annotations that manifests need not have: those that the reconciler sets, and those of
+// reserved are the suffixes of annotations that are not for manifests: those that the reconciler sets, and those of
 // components.
 var reserved = []string{
 	types.AnnotationKeySuffixOwnerId, types.AnnotationKeySuffixClaimedAt, types.AnnotationKeySuffixDigest,
@@ -321,9 +321,9 @@ var reserved = []string{
 	types.AnnotationKeySuffixReconcileAt,
 }
 
-// Strange says which annotations of a manifest are most likely meant for the reconciler, and have no effect: those with
-// its prefix, such as "shop.example.io/", whose suffixes are neither known nor the author's own, and those with known
-// suffixes whose prefix is almost that of the reconciler.
+// Strange reports annotations of a manifest that are most likely meant for the reconciler, but have no effect: those
+// with its prefix, such as "shop.example.io/", whose suffixes are neither known nor the author's own, and those with
+// known suffixes whose prefix is almost that of the reconciler.
 func Strange(prefix string, values map[string]string, own []string) []string {
 	var strange []string
 	for key := range values {
@@ -353,7 +353,7 @@ func isForManifests(suffix string) bool {
 	return isPolicy || isOther
 }
 
-// suggestion names the known suffix that was probably meant; empty if there is none.
+// suggestion returns the known suffix that was probably meant; empty if there is none.
 func suggestion(suffix string) string {
 	if best := texts.Nearest(Kebab(suffix), Suffixes()); best != "" {
 		return fmt.Sprintf("; did you mean %s?", best)
@@ -361,7 +361,7 @@ func suggestion(suffix string) string {
 	return ""
 }
 
-// isMisspelt reports whether a prefix is almost the wanted one.
+// isMisspelt reports whether a prefix is almost the right one.
 func isMisspelt(prefix, wanted string) bool {
 	return strings.EqualFold(prefix, wanted) || len(wanted) >= 8 && texts.Distance(prefix, wanted) <= 2
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package apiserver interprets the answers of an API server, makes patches that it refuses if the object has changed,
-// and knows which types come with it.
+// and recognizes the types that are built into it.
 package apiserver
 
 import (
@@ -34,10 +34,10 @@ import (
 	"github.com/component-operator/runtime/internal/texts"
 )
 
-// maxReason bounds how much of an API server's text is shown, in bytes.
+// maxReason is the maximum length of a shown text of an API server, in bytes.
 const maxReason = 300
 
-// IsBuiltIn reports whether the types of a group are those of Kubernetes itself, which have no definitions.
+// IsBuiltIn reports whether the types of a group belong to Kubernetes itself, and have no definitions.
 func IsBuiltIn(group string) bool {
 	return group == "apiextensions.k8s.io" || group == "apiregistration.k8s.io" || scheme.Scheme.IsGroupRegistered(group)
 }
@@ -50,13 +50,12 @@ func IsDenied(err error) bool {
 	return apierrors.IsConflict(err) && strings.Contains(err.Error(), "denied the request")
 }
 
-// admission are parts of the messages with which API servers forbid a write for admission control, not for a missing
-// permission.
+// admission are parts of the messages of API servers when admission control, not a missing permission, forbids a write.
 var admission = []string{"exceeded quota", "violates PodSecurity"}
 
 // IsAdmission reports whether admission control has denied a write: a webhook, a policy, or a quota. The writer has the
-// permission. A webhook may give any code, of which those from 500 on count as its failure, and a
-// ValidatingAdmissionPolicy answers 422 (Invalid) unless it says otherwise.
+// permission. A webhook may answer with any code; codes from 500 on count as its failure. A ValidatingAdmissionPolicy
+// answers 422 (Invalid) by default.
 func IsAdmission(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError {
@@ -67,7 +66,7 @@ func IsAdmission(err error) bool {
 }
 
 // IsRejected reports whether the server has rejected the content of a request, and would do so again: it is invalid, or
-// a webhook or a ValidatingAdmissionPolicy has denied it. Of an error that joins others, one suffices.
+// a webhook or a ValidatingAdmissionPolicy has denied it. For joined errors, one of them suffices.
 func IsRejected(err error) bool {
 	if joined, isJoined := err.(interface{ Unwrap() []error }); isJoined {
 		return slices.ContainsFunc(joined.Unwrap(), IsRejected)
@@ -79,7 +78,7 @@ func IsRejected(err error) bool {
 	return errors.As(err, &status) && (apierrors.IsInvalid(err) || denial.MatchString(status.Status().Message))
 }
 
-// denial matches what the API server says if a webhook or a ValidatingAdmissionPolicy has denied a request.
+// denial matches the API server's message if a webhook or a ValidatingAdmissionPolicy has denied a request.
 var denial = regexp.MustCompile(`denied (the )?request`)
 
 // Reason returns the API server's message, bounded in length; for any other error, its text.
@@ -115,16 +114,16 @@ func Older(version, than string) bool {
 	return err == nil && result < 0
 }
 
-// Change is what has happened to objects.
+// Change is a change of objects.
 type Change struct {
-	// Objects are all that exist, or one that was created, changed or deleted.
+	// Objects are all existing ones, or the one that was created, changed or deleted.
 	Objects []runtime.Object
 	// Deleted means that the object was deleted.
 	Deleted bool
 }
 
-// Watch calls a function for all objects, and then for each change, until the context ends, which is no error. An error
-// of the function ends the watch. If changes were missed, the function gets all objects again.
+// Watch calls tell with all objects, and then with each change, until the context ends, which is no error. An error of
+// tell ends the watch. If changes were missed, tell gets all objects again.
 func Watch(ctx context.Context, source *cache.ListWatch, tell func(Change) error) error {
 	// Logged errors are also returned.
 	ctx = klog.NewContext(ctx, logr.Discard())

@@ -59,8 +59,7 @@ func PackItems(items []Item) (List, error) {
 	return List{Items: len(items), Checksum: Checksum([][]byte{content}), Packed: packed}, nil
 }
 
-// SpreadItems returns a list in chunks, and the contents of these chunks for Write. Before and size are those of
-// Spread.
+// SpreadItems returns a list in chunks, and the contents of these chunks for Write. before and size are as in Spread.
 func (s *Store) SpreadItems(items []Item, before int, size int) (List, [][]byte) {
 	contents := Spread(items, before, size)
 	list := List{Items: len(items), Checksum: Checksum(contents)}
@@ -70,8 +69,8 @@ func (s *Store) SpreadItems(items []Item, before int, size int) (List, [][]byte)
 	return list, contents
 }
 
-// Holds reports whether the list has exactly these items. Size must be the one that was given to SpreadItems; otherwise
-// Holds may return false although the list has them.
+// Holds reports whether the list has exactly these items. size must be the value that was given to SpreadItems;
+// otherwise Holds may return false although the list has them.
 func (l List) Holds(items []Item, size int) bool {
 	contents := [][]byte{nil}
 	if len(l.Chunks) > 0 {
@@ -109,11 +108,10 @@ func (s *Store) Load(ctx context.Context, list List) (Found, error) {
 	return found, nil
 }
 
-// Decode returns the items of a list from the contents that Load has found. Check returns an error for an item that
-// cannot be right. Decode stops at the first item that cannot be decoded or is refused, at the
-// recorded number of items, and at the limits of a list: whoever can write the reference can also write its checksum,
-// so that contents which are intact may be made to do harm. Decode adds to the damage where it stopped, and a number of
-// items that differs from the recorded one.
+// Decode returns the items of a list from the contents that Load has found. check returns an error for an invalid item.
+// Decode stops at the first item that cannot be decoded or is refused, at the recorded number of items, and at the
+// limits of a list: a client that can write the reference can also write its checksum, so intact contents may be
+// malicious. Decode adds to the damage where it stopped, or that the number of items differs from the recorded one.
 func Decode[T any](found *Found, list List, check func(T) error) []T {
 	if len(found.Contents) == 0 && len(found.Damage) > 0 {
 		return nil
@@ -390,8 +388,8 @@ func Pack(content []byte) ([]byte, error) {
 }
 
 // Divide returns the contents of the chunks for a content that is not a list: the content itself, or its parts if no
-// object could hold it. Size is how many bytes they take compressed. The error is ErrTooLarge if the content is larger
-// than Read allows.
+// object could hold it. size is their total size in bytes after compression. The error is ErrTooLarge if the content is
+// larger than Read allows.
 func Divide(content []byte) (parts [][]byte, size int, err error) {
 	if len(content) > maxTotal {
 		return nil, 0, fmt.Errorf("it is %w: it takes %d bytes; must be at most %d", ErrTooLarge, len(content), maxTotal)
@@ -427,7 +425,7 @@ func Unpack(packed []byte) ([]byte, error) {
 	return content, nil
 }
 
-// unpack returns the content of an object, or an error that says what is wrong with it.
+// unpack returns the content of an object, or an error that describes the damage.
 func unpack(object client.Object, wanted string) ([]byte, error) {
 	content, err := Unpack(packedOf(object))
 	if err != nil {

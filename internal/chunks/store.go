@@ -46,7 +46,7 @@ type Options struct {
 	// ClaimKey is the key of an annotation that changes whenever a reference begins to name an existing chunk.
 	// Required.
 	ClaimKey string
-	// Finalizer protects chunks from deletion by others, and with their namespace. Required.
+	// Finalizer protects chunks from deletion by others, or together with their namespace. Required.
 	Finalizer string
 	// FieldOwner is the field manager of all writes. Required.
 	FieldOwner string
@@ -64,7 +64,7 @@ func NewStore(options Options) *Store {
 	return &Store{options: options, held: func(string) bool { return true }}
 }
 
-// Holding returns a store of the same chunks, of which only some have the finalizer.
+// Holding returns a store of the same chunks in which only the chunks selected by held have the finalizer.
 func (s *Store) Holding(held func(name string) bool) *Store {
 	return &Store{options: s.options, held: held}
 }
@@ -86,8 +86,8 @@ func digestIn(name string) string {
 	return name[strings.LastIndexByte(name, '-')+1:]
 }
 
-// isOurs reports whether the store gives such names. Whoever can write the reference could name any other object, which
-// would then be read and removed.
+// isOurs reports whether the store gives such names. Without this check, a client that can write the reference could
+// have any other object read and removed.
 func (s *Store) isOurs(name string) bool {
 	found := digestIn(name)
 	_, err := hex.DecodeString(found)
@@ -96,24 +96,25 @@ func (s *Store) isOurs(name string) bool {
 
 // Found is the result of Read.
 type Found struct {
-	// Contents are those of the intact chunks, in the order in which Read was given their names.
+	// Contents are the contents of the intact chunks, in the order of the names that were passed to Read.
 	Contents [][]byte
 	// Intact are the chunks that exist and have the content that belongs to their name.
 	Intact Handles
-	// Damage says what is wrong with the other chunks, or the list; sorted. Long texts and long lists are cut.
+	// Damage describes the problems with the other chunks, or the list; sorted. Long texts and long lists are
+	// truncated.
 	Damage []string
 }
 
 const (
-	// maxDamage is how many chunks the damage names, maxText how long a text about one may be, in bytes.
+	// maxDamage is the maximum number of chunks in the damage, maxText the maximum length of a text about one, in
+	// bytes.
 	maxDamage, maxText = 8, 600
 )
 
 func (f *Found) add(damage string) { f.Damage = append(f.Damage, texts.Truncate(damage, maxText)) }
 
 // Read reads chunks by name. Missing and damaged chunks, and names that the store does not give, are part of the
-// result. Any other failure is an error, and says nothing about the chunks. What exceeds the limits of a list is not
-// read.
+// result. Any other failure is an error, and does not imply damage. Read stops at the limits of a list.
 func (s *Store) Read(ctx context.Context, names []string) (Found, error) {
 	found := Found{Intact: Handles{}}
 	if len(names) > maxCount {
@@ -148,7 +149,7 @@ func (s *Store) Read(ctx context.Context, names []string) (Found, error) {
 	return found, nil
 }
 
-// chunk is what was read of a chunk; damage says what is wrong with it.
+// chunk is the result of reading a chunk; damage is the problem with it, or nil.
 type chunk struct {
 	content []byte
 	handle  Handle

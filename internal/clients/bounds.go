@@ -33,7 +33,7 @@ const (
 	// largestAnswers is the maximum size of all responses of a remote cluster that are being read at the same time, in
 	// bytes.
 	largestAnswers = 64 << 20
-	// largestEvent is the maximum size of one watch event of a remote cluster, in bytes. It ends with a line.
+	// largestEvent is the maximum size of one watch event, a line, of a remote cluster, in bytes.
 	largestEvent = 16 << 20
 )
 
@@ -42,7 +42,7 @@ type bounds struct {
 	patience Patience
 	// remote is set for the cluster of a kubeconfig.
 	remote bool
-	// single is set if no network connection is kept for a second request.
+	// single is set if each request uses a network connection of its own.
 	single bool
 	// open is the number of bytes read of responses that are not closed yet.
 	open atomic.Int64
@@ -50,8 +50,7 @@ type bounds struct {
 	sockets *connrotation.Dialer
 }
 
-// confine applies the bounds to clients of the configuration. No other transport may have been wrapped around theirs
-// yet.
+// confine applies the bounds to clients of the configuration. It must be called before any other wrapper is added.
 func (b *bounds) confine(config *rest.Config) {
 	if b.remote {
 		// These are the defaults of client-go.
@@ -105,8 +104,8 @@ func (t boundedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 	return response, nil
 }
 
-// switched handles a response that switches protocols; the connection has no bounds any more. A server may do that only
-// if the request asks for it.
+// switched handles a response that switches protocols, after which the connection has no bounds. A server may switch
+// only if the request asks for it.
 func (t boundedTransport) switched(e *exchange, request *http.Request, response *http.Response) (*http.Response, error) {
 	if request.Header.Get("Upgrade") != "" {
 		// The body is the new connection, and can be written to.
@@ -148,7 +147,7 @@ func (e *exchange) expireAfter(limit time.Duration) {
 	e.limit = time.AfterFunc(max(limit-time.Since(e.begun), 0), func() { e.cancel(&NoAnswerError{Server: e.server, After: limit}) })
 }
 
-// isEndless reports whether the response is a stream that only client or server end.
+// isEndless reports whether the response is a stream without an end of its own.
 func isEndless(request *http.Request) bool {
 	query := request.URL.Query()
 	return slices.ContainsFunc([]string{"watch", "follow"}, func(parameter string) bool {
@@ -165,7 +164,8 @@ func (e *exchange) answered() {
 	}
 }
 
-// explain returns the error that caused the given one.
+// explain returns a clearer error for timeouts, malformed responses of remote servers, and unattended requests without
+// an answer; otherwise it returns the given one.
 func (e *exchange) explain(err error) error {
 	noAnswer, expired := errors.AsType[*NoAnswerError](context.Cause(e.ctx))
 	network, isNetwork := errors.AsType[net.Error](err)
@@ -183,8 +183,8 @@ func (e *exchange) explain(err error) error {
 	}
 }
 
-// isUnattended reports whether nobody limits how often clients repeat the request by themselves: the server is remote,
-// and the context has no deadline.
+// isUnattended reports whether nothing limits how often clients repeat the request: the server is remote, and the
+// context has no deadline.
 func (e *exchange) isUnattended() bool {
 	_, limited := e.parent.Deadline()
 	return e.bounds.remote && !limited
@@ -196,7 +196,7 @@ func isClosed(err error) bool {
 	return utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err)
 }
 
-// end ends the exchange, and cancels what is still under way.
+// end ends the exchange, and cancels the request if it is still under way.
 func (e *exchange) end() {
 	e.limit.Stop()
 	e.cancel(nil)
@@ -206,7 +206,7 @@ func (e *exchange) end() {
 type boundedBody struct {
 	io.ReadCloser
 	exchange *exchange
-	// taken is the number of bytes that were read so far; for a stream, since the last line.
+	// taken is the number of bytes read so far; for a stream, since the last line.
 	taken atomic.Int64
 	close sync.Once
 }
@@ -228,7 +228,7 @@ func (b *boundedBody) Read(buffer []byte) (int, error) {
 	return count, err
 }
 
-// take counts bytes. It returns the limit that they exceed, or 0.
+// take counts bytes. It returns the limit that they exceed, or 0 if they exceed none.
 func (b *boundedBody) take(content []byte) (exceeded int64) {
 	if !b.exchange.endless {
 		b.taken.Add(int64(len(content)))
@@ -261,8 +261,8 @@ func (b *boundedBody) Close() error {
 const (
 	// longestRetryAfter is the maximum Retry-After that a remote server may ask for, in seconds.
 	longestRetryAfter = 5
-	// largestError is the maximum size that is examined of an error response, in bytes. It may quote an object more
-	// than once.
+	// largestError is the maximum size of the part of an error response that is examined, in bytes. The response may
+	// quote an object more than once.
 	largestError = 8 << 20
 )
 
@@ -273,8 +273,8 @@ const foreignBody = "the answer is not from a Kubernetes API server"
 var ownTexts = []string{"404 page not found", "Too many requests, please try again later."}
 
 // examine examines an error response. It removes values of objects from the responses of all API servers, because
-// errors are shown and recorded. It accepts a response of a remote server only if it is one of an API server: a
-// kubeconfig may lead to any server, and its author must not get to see what that server says.
+// errors are shown and recorded. It accepts a response of a remote server only if it is from an API server: a
+// kubeconfig may lead to any server, and its author must not see that server's responses.
 func (b *bounds) examine(server string, request *http.Request, response *http.Response) error {
 	code := response.StatusCode
 	switch {
@@ -352,7 +352,7 @@ func statusOf(content []byte) *metav1.Status {
 	return status
 }
 
-// isMalformed reports whether an error means that the response is not HTTP. Such errors quote the response.
+// isMalformed reports whether an error means that the response is not HTTP. Such an error quotes the response.
 func isMalformed(err error) bool {
 	_, isProtocol := errors.AsType[textproto.ProtocolError](err)
 	return isProtocol || strings.Contains(err.Error(), "malformed HTTP")

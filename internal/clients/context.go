@@ -33,9 +33,9 @@ const (
 
 // Patience limits how long a connection waits for its server. Watches and followed logs are limited by Answer only.
 type Patience struct {
-	// Answer is the time within which the response to a read must begin. Defaults to 30 seconds.
+	// Answer is the maximum time until the response to a read begins. Defaults to 30 seconds.
 	Answer time.Duration
-	// Whole is the time within which any response must be complete. It is more than Answer because a write may wait for
+	// Whole is the maximum time until any response is complete. It is longer than Answer because a write may wait for
 	// admission webhooks. Defaults to 65 seconds.
 	Whole time.Duration
 }
@@ -63,7 +63,7 @@ func (l *Longest) note(duration time.Duration) {
 
 type longestKey struct{}
 
-// WithLongest returns a context whose requests note how long the longest of them took until its response began.
+// WithLongest returns a context, and the longest time that one of its requests has taken until the response began.
 func WithLongest(ctx context.Context) (context.Context, *Longest) {
 	longest := &Longest{}
 	return context.WithValue(ctx, longestKey{}, longest), longest
@@ -78,7 +78,7 @@ type NoAnswerError struct {
 	After time.Duration
 }
 
-// Error says which server did not answer, and for how long.
+// Error returns a message with the server and the time without an answer.
 func (e *NoAnswerError) Error() string {
 	return fmt.Sprintf("no answer from the cluster at %s for %s", e.Server, e.After)
 }
@@ -86,21 +86,21 @@ func (e *NoAnswerError) Error() string {
 // largestStatus is the maximum size that is read of the response to a deletion, in bytes; a Status is far smaller.
 const largestStatus = 64 << 10
 
-// Deletion finds out from the response to a DELETE whether the object is gone. Clients discard the response, so that it
-// would take another request. The zero value is ready for use, for one request.
+// Deletion records whether the object is gone after a DELETE, from the response. Clients discard the response, so it
+// would otherwise take another request. The zero value is ready for use, for one request.
 type Deletion struct {
 	gone apitypes.UID
 }
 
-// Gone reports whether the server has said that it removed the object with this UID. If not, the object may still be
-// gone: not all servers say so, and the client may not be one of this package.
+// Gone reports whether the server has confirmed the removal of the object with this UID. If not, the object may still
+// be gone: not all servers confirm it, and the client may not be one of this package.
 func (d *Deletion) Gone(uid apitypes.UID) bool {
 	return uid != "" && d.gone == uid
 }
 
 type deletionKey struct{}
 
-// WithDeletion returns a context for one DELETE, from whose response the deletion finds out whether the object is gone.
+// WithDeletion returns a context for one DELETE, whose response fills the deletion.
 func WithDeletion(ctx context.Context, deletion *Deletion) context.Context {
 	return context.WithValue(ctx, deletionKey{}, deletion)
 }
@@ -109,7 +109,7 @@ func WithDeletion(ctx context.Context, deletion *Deletion) context.Context {
 type deletions struct{ next http.RoundTripper }
 
 // RoundTrip sends the request, and examines the response if the context has a Deletion. The API server responds with
-// the object if finalizers keep it, and with a Status that has its UID if this request has removed it.
+// the object if finalizers keep it, and with a Status with its UID if this request has removed it.
 func (t deletions) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(request)
 	deletion, _ := request.Context().Value(deletionKey{}).(*Deletion)
@@ -163,8 +163,8 @@ func (c *Collector) add(warning string) {
 
 type collectorKey struct{}
 
-// WithWarnings returns a context whose requests put warnings into the collector, instead of passing them to the handler
-// of the connection. It works with all connections of this package.
+// WithWarnings returns a context whose requests pass warnings to the collector instead of the handler of the
+// connection. It works with all connections of this package.
 func WithWarnings(ctx context.Context, collector *Collector) context.Context {
 	return context.WithValue(ctx, collectorKey{}, collector)
 }

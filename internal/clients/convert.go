@@ -47,8 +47,8 @@ func ToUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured
 	return u, nil
 }
 
-// Normalize has unstructured objects consist of what decoding JSON yields: generators may return other values, such as
-// an int, with which copying an object would panic. It changes objects with such values in place. An error names object
+// Normalize converts the values of unstructured objects to those of decoded JSON: generators may return others, such as
+// an int, and copying such an object would panic. It changes objects with such values in place. An error names object
 // and value.
 func Normalize(objects []client.Object) error {
 	for _, object := range objects {

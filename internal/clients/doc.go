@@ -6,18 +6,18 @@
 //
 // # Contract
 //
-// There is one connection for each Key. It is made when it is first requested, and kept until it is dropped.
-// Making one sends no request. Callers can go on using a connection that was dropped, except that its recorder discards
-// events.
+// There is one connection for each Key. It is made when it is first requested, and kept until it is dropped. Making one
+// sends no request. Callers can continue to use a dropped connection, except that its recorder discards events.
 //
-// Client-side rate limits are off: the server's priority and fairness sees all clients, this process does not.
+// Client-side rate limits are off: the server's priority and fairness takes all clients into account, unlike a limit in
+// this process.
 //
 // A kubeconfig is user input. It must not make the operator read local files or run programs.
 //
-// Options.Patience limits how long a connection waits for its server. The size of the responses of a remote server is
-// limited, and they are shown only if they are from a Kubernetes API server. Values of rejected objects are removed
-// from the errors of any server. The network connections to a remote server are closed some seconds after the connection was
-// dropped.
+// Options.Patience limits how long a connection waits for its server. The responses of a remote server are limited in
+// size, and its error responses are shown only if they are from a Kubernetes API server. Values of rejected objects are
+// removed from the errors of any server. The network connections to a remote server are closed some seconds after the
+// connection was dropped.
 //
 // Warnings in responses go to the Collector of the request's context, see WithWarnings.
 package clients

@@ -41,14 +41,14 @@ type Connection struct {
 	// ID identifies cluster and identity. It is equal for equal keys, in any process, and reveals no secret.
 	ID string
 
-	// ownEvents writes the events of this connection; nil if it uses that of the local one.
+	// ownEvents writes the events of this connection; nil if it uses the local connection's broadcaster.
 	ownEvents record.EventBroadcaster
 	limits    *bounds
-	// host is the host and port of the server, as metrics have it.
+	// host is the host and port of the server, in the form of the metrics.
 	host string
 }
 
-// closingDelay is how long requests that are under way when a connection is dropped may take, such as those for events.
+// closingDelay is the time that requests under way, such as those for events, have after their connection is dropped.
 const closingDelay = 10 * time.Second
 
 // close discards later events, and closes the network connections some time later.
@@ -92,8 +92,8 @@ func (f *Factory) Local() *Connection {
 	return f.local
 }
 
-// Get returns the connection for the key, which is kept until it is dropped. It sends no request, so only the use of
-// the connection shows whether the cluster can be reached. An error means that the key is invalid; retrying is useless.
+// Get returns the connection for the key, which is kept until it is dropped. It sends no request, so it does not check
+// whether the cluster can be reached. An error means that the key is invalid; retrying is useless.
 func (f *Factory) Get(key Key) (*Connection, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,18 +168,18 @@ type Metrics interface {
 type Options struct {
 	// Name is the source of events, and the user agent unless Config has one. Required.
 	Name string
-	// Config is for the local cluster as the operator itself. Required; not changed. Requests are not limited unless it
-	// sets a limit.
+	// Config is for the local cluster as the operator itself. Required; not changed. Without a limit in it, the rate of
+	// requests is not limited.
 	Config *rest.Config
 	// Scheme of the clients. Defaults to NewScheme(). Objects of other types can be handled in unstructured form.
 	Scheme *runtime.Scheme
-	// Hosts are those that kubeconfigs may lead to. Defaults to all.
+	// Hosts are the hosts that kubeconfigs may lead to. Defaults to all.
 	Hosts Hosts
-	// Patience limits how long to wait for servers.
+	// Patience limits the waiting time for servers.
 	Patience Patience
 	// WrapTransport wraps the transport of each connection, for example to count requests. Defaults to none.
 	WrapTransport func(http.RoundTripper) http.RoundTripper
-	// WarningHandler gets warnings of requests without a Collector. Defaults to the one of Config, or else to
+	// WarningHandler gets warnings of requests without a Collector. Defaults to the one of Config, then to
 	// controller-runtime's, which logs them.
 	WarningHandler rest.WarningHandlerWithContext
 	// Metrics defaults to none.
@@ -333,8 +333,8 @@ func impersonate(config *rest.Config, key Key) error {
 	return nil
 }
 
-// Plain returns a client without a factory: it is never closed, has no time limits but those of the configuration, and
-// discards events. Requests are not limited unless the configuration says so. Plain makes no request.
+// Plain returns a client without a factory: it is never closed, has only the time limits and the rate limit of the
+// configuration, and discards events. Plain makes no request.
 func Plain(config *rest.Config) (cluster.Client, error) {
 	f := &Factory{options: Options{Config: config, WarningHandler: rest.NoWarnings{}}}
 	config, httpClient, err := f.transport(Key{}, &bounds{patience: Patience{Answer: forever, Whole: forever}})
@@ -365,8 +365,8 @@ func bundle(config *rest.Config, httpClient *http.Client, scheme *runtime.Scheme
 	return cluster.NewClient(clnt, discoveryClient, recorder, config, httpClient), nil
 }
 
-// Instrument wraps the transport of the configuration, so that a Deletion in the context of a request learns from the
-// response.
+// Instrument wraps the transport of the configuration, so that responses fill a Deletion in the context of their
+// request.
 func Instrument(config *rest.Config) {
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return deletions{next: next} })
 }

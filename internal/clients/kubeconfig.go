@@ -40,7 +40,7 @@ func ConnectOnce(ctx context.Context, raw []byte) (client.Client, error) {
 	return client.New(config, client.Options{})
 }
 
-// errNoKubeConfig does not quote the text, which may be from any Secret that a user refers to.
+// errNoKubeConfig does not quote the content, which may come from any Secret that a user refers to.
 var errNoKubeConfig = errors.New("invalid kubeconfig: must be YAML or JSON with apiVersion v1 and kind Config")
 
 // parseKubeConfig returns the configuration of the current context. It ignores other contexts.
@@ -100,7 +100,7 @@ var errLocalCredentials = errors.New("files and programs are not allowed, creden
 // Hosts are patterns of hosts that kubeconfigs may lead to; none means all. A pattern is a name ("api.example.com"), a
 // name with a wildcard for one or more labels at its beginning ("*.example.com"), an address, or a range of addresses
 // ("10.1.0.0/16"). It may end with a port ("api.example.com:6443", "[10.1.0.0/16]:6443"); otherwise all ports are
-// allowed. Names are not resolved; so a range of addresses neither allows nor forbids a name.
+// allowed. Names are not resolved, so a range of addresses never matches a name.
 type Hosts []string
 
 // Validate returns an error for each invalid pattern.
@@ -179,7 +179,7 @@ func (h Hosts) check(found *clientcmdapi.Cluster) error {
 	return nil
 }
 
-// hostOf returns the host that a client connects to, given a URL, or a host with or without port.
+// hostOf returns host and port that a client connects to, given a URL, or a host with or without port.
 func hostOf(server string) (host, port string) {
 	parsed, err := url.Parse(server)
 	if err != nil || parsed.Scheme == "" || parsed.Host == "" {
@@ -197,7 +197,7 @@ func hostOf(server string) (host, port string) {
 
 type hostsKey struct{}
 
-// HostsFromContext returns the Hosts that WithHosts has set; nil if there are none.
+// HostsFromContext returns the Hosts from WithHosts; nil if there are none.
 func HostsFromContext(ctx context.Context) Hosts {
 	hosts, _ := ctx.Value(hostsKey{}).(Hosts)
 	return hosts

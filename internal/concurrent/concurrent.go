@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package concurrent does work in several goroutines: for all processors, or with a limit.
+// Package concurrent does work in several goroutines: one for each processor, or with a limit.
 //
 // # Contract
 //
@@ -33,8 +33,8 @@ func All[T any](limit int, items []T, work func(item T)) {
 }
 
 // Each calls work for all items, at most limit of them in parallel, and returns when all calls have ended. After a
-// failure it starts no further calls. It returns the error of the first item, by order, that has failed. After a panic,
-// it panics with a *Panic.
+// failure it starts no further calls. It returns the error of the first failed item, in the order of items. After a
+// panic, it panics with a *Panic.
 func Each[T any](limit int, items []T, work func(i int, item T) error) error {
 	failures := make([]error, len(items))
 	var failed atomic.Bool
@@ -58,8 +58,8 @@ func Each[T any](limit int, items []T, work func(i int, item T) error) error {
 	return cmp.Or(failures...)
 }
 
-// maxBatch is how many items a processor takes at a time if there are many: an item may take a microsecond, and taking
-// it must not take as long.
+// maxBatch is the maximum number of items that a processor takes at a time: an item may need only a microsecond, and
+// taking it must not need as long.
 const maxBatch = 16
 
 // Do does the work for 0 to n-1, in no particular order, and returns when all is done. The work must not block. After a
@@ -137,8 +137,8 @@ func (c *Carrier) Deliver() {
 	}
 }
 
-// place returns where the panic that is being caught happened: the call of panic, or the operation that has failed. If
-// that is in the standard library, it is where that was called.
+// place returns where the caught panic happened: the call of panic, or the failed operation. For a place in the
+// standard library, it returns the place of the call into it.
 func place() string {
 	callers := make([]uintptr, 64)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers)])
@@ -163,7 +163,7 @@ func place() string {
 }
 
 // isStandard reports whether a function belongs to the standard library: the first element of its path has no dot, and
-// it is not in the program itself.
+// it is not in package main.
 func isStandard(function string) bool {
 	element, _, hasPath := strings.Cut(function, "/")
 	if !hasPath {
@@ -178,8 +178,8 @@ func Elapsed(from, to time.Time) time.Duration {
 	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
 }
 
-// ContextWithGrace returns a context that outlives the given one by a period. The caller calls the function when the
-// work is done.
+// ContextWithGrace returns a context that outlives the given one by a period. The caller must call the function when
+// the work is done.
 func ContextWithGrace(ctx context.Context, period time.Duration) (context.Context, context.CancelFunc) {
 	result, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(period, cancel) })

@@ -41,13 +41,13 @@ import (
 
 // Hook is an object that is applied only during a deletion. Its JSON form can be stored.
 type Hook struct {
-	// Hook is the time: pre-delete or post-delete.
+	// Hook is the time of the hook: pre-delete or post-delete.
 	Hook string `json:"hook"`
 	// Object lacks the annotation that makes it a hook.
 	Object *unstructured.Unstructured `json:"object"`
 }
 
-// Check says what is wrong with a stored hook, which Split cannot have returned.
+// Check returns an error for a stored hook that Split cannot have returned.
 func (h Hook) Check() error {
 	if h.Object == nil || h.Object.GetName() == "" {
 		return errors.New("does not name an object")
@@ -55,8 +55,9 @@ func (h Hook) Check() error {
 	return nil
 }
 
-// Split splits generated objects into regular ones and hooks. The name is that of the reconciler, the prefix of its
-// annotations. It refuses hooks that could not be applied later, with a RefusedError. It does not change the objects.
+// Split splits generated objects into regular ones and hooks. The name is the reconciler's name, the prefix of its
+// annotations. Split refuses hooks that could not be applied later, with a RefusedError. It does not change the
+// objects.
 func Split(objects []client.Object, name string, scheme *runtime.Scheme) (regular []client.Object, hooks []Hook, err error) {
 	prefix := name + "/"
 	isHook := func(object client.Object) bool {
@@ -78,7 +79,7 @@ func Split(objects []client.Object, name string, scheme *runtime.Scheme) (regula
 			return nil, nil, err
 		}
 		if names := behaviors.Names(object); len(names) > 0 {
-			// Another process may apply it, from what is stored.
+			// Another process may apply it from its stored form.
 			problems = append(problems, fmt.Sprintf("%s: is a deletion hook, and cannot have behaviors (%s)", nameOf(converted), strings.Join(names, ", ")))
 		}
 		hook := Hook{}
@@ -113,8 +114,8 @@ func copied(object *unstructured.Unstructured) (*unstructured.Unstructured, erro
 	return result, nil
 }
 
-// takeHook removes the annotation that makes an object a hook, and returns its value. It appends what is wrong with the
-// object to the problems.
+// takeHook removes the annotation that makes an object a hook, and returns its value. It appends the problems with the
+// object to problems.
 func takeHook(object *unstructured.Unstructured, prefix string, problems []string) (hook string, all []string) {
 	if object.GetName() == "" {
 		problems = append(problems, nameOf(object)+": metadata.name is required")
@@ -144,7 +145,7 @@ func takeHook(object *unstructured.Unstructured, prefix string, problems []strin
 	return hook, problems
 }
 
-// At returns the objects of the hooks of a time.
+// At returns the objects of the hooks for a time.
 func At(time Time, hooks []Hook) []client.Object {
 	var objects []client.Object
 	for _, hook := range hooks {
@@ -159,7 +160,7 @@ func nameOf(object types.ObjectKey) string {
 	return types.ObjectText(object.GetObjectKind().GroupVersionKind().GroupKind(), object.GetNamespace(), object.GetName())
 }
 
-// State is what the caller records about a deletion.
+// State is the recorded state of a deletion.
 type State struct {
 	// Stage that was reached.
 	Stage inventory.DeletionStage
@@ -177,7 +178,7 @@ type Engine interface {
 
 // Runner applies and removes hooks for one owner.
 type Runner struct {
-	// Engine is the one that also deletes the dependents. Required.
+	// Engine is the engine that also deletes the dependents. Required.
 	Engine Engine
 	// Owner is the owner of the dependents, with their inventory. Its Store is not used.
 	Owner reconciler.Owner
@@ -194,7 +195,7 @@ type Runner struct {
 	LeftOut func(hooks []reconciler.Notice)
 }
 
-// Doing says what a step works on.
+// Doing is the current work of a step.
 type Doing int
 
 const (
@@ -206,13 +207,13 @@ const (
 	Removing
 )
 
-// Progress is how far a step has come. It is valid also with an error.
+// Progress is the progress of a step. It is valid even with an error.
 type Progress struct {
-	// State is to be passed to the next step. It needs to be recorded only when Save is called.
+	// State must be passed to the next step. It needs to be recorded only when Save is called.
 	State State
 	// Done means that the hooks are done, and removed.
 	Done bool
-	// Doing says what the step did last; meaningful only if not Done.
+	// Doing is the last work of the step; meaningful only if not Done.
 	Doing Doing
 	// Result of the last call of the engine; zero if there was none.
 	Result reconciler.Result
@@ -257,7 +258,7 @@ func (s *step) run(ctx context.Context, hooks []client.Object) error {
 	return nil
 }
 
-// apply applies the hooks as if they were all that is wanted.
+// apply applies the hooks as the complete set of wanted objects.
 func (s *step) apply(ctx context.Context, hooks []client.Object) (ready bool, err error) {
 	if len(hooks) == 0 {
 		return true, nil
@@ -365,7 +366,7 @@ func (s *step) took(result reconciler.Result) {
 	}
 }
 
-// Time says when hooks are applied: PreDelete or PostDelete.
+// Time is the time at which hooks are applied: PreDelete or PostDelete.
 type Time struct {
 	hook                   string
 	applying, cleanup, end inventory.DeletionStage

@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Fingerprint is a hash, of 16 hexadecimal digits, of the object's UID and of the fields that manager owns on the main
-// resource. It changes whenever others change or remove a field that manager applied, or recreate the object; it does
-// not depend on times, the order of entries, the status, or fields of others.
+// Fingerprint returns a hash, of 16 hexadecimal digits, of the object's UID and of the fields that manager owns on the
+// main resource. It changes whenever others change or remove a field that manager applied, or recreate the object; it
+// does not depend on times, the order of entries, the status, or fields of others.
 //
 // It is empty if manager owns nothing, as on servers that do not track field ownership. Fields at and below the
 // uncounted paths do not count.
@@ -52,7 +52,8 @@ func Fingerprint(object metav1.Object, manager string, uncounted ...fieldpath.Pa
 	return hex.EncodeToString(hash.Sum(nil)[:8]), nil
 }
 
-// entriesOf returns the entries of manager on the main resource. It does not convert the others, which are the most.
+// entriesOf returns the entries of manager on the main resource. It does not convert the other entries, which are the
+// majority.
 func entriesOf(object metav1.Object, manager string) ([]metav1.ManagedFieldsEntry, error) {
 	var found []metav1.ManagedFieldsEntry
 	u, ok := object.(*unstructured.Unstructured)
@@ -143,8 +144,8 @@ func parse(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	return set, nil
 }
 
-// Merge returns what live would become if manager applied the manifest by force, as far as that is known without the
-// server: field ownership shows which lists are merged item by item, and by which keys. Merge sets no defaults, and
+// Merge returns the result of a forced apply of the manifest to live by manager, as far as it can be predicted without
+// the server: field ownership shows which lists are merged item by item, and by which keys. Merge sets no defaults, and
 // changes neither argument.
 func Merge(live, manifest map[string]any, entries []metav1.ManagedFieldsEntry, manager string) (map[string]any, error) {
 	owned, err := Owned(entries, manager)

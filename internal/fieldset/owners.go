@@ -15,7 +15,7 @@ import (
 )
 
 // Gained returns the fields that manager applied and did not own before, because others had changed or removed them.
-// What it has written by other requests than applies was its own as well.
+// Fields that it has written with other requests than apply count as owned.
 func Gained(before, after []metav1.ManagedFieldsEntry, manager string) ([]fieldpath.Path, error) {
 	had, err := union(before, func(entry metav1.ManagedFieldsEntry) bool { return entry.Manager == manager && entry.Subresource == "" })
 	if err != nil {
@@ -92,9 +92,9 @@ type Taking struct {
 	Writer
 }
 
-// Taken compares the field ownership of an object before and after manager applied it by force. It returns what the API
-// server would have reported as conflicts otherwise: the fields that others owned with other values, and that manager
-// owns now; sorted by path and manager.
+// Taken compares the field ownership of an object before and after manager applied it by force. It returns the
+// conflicts that the API server would have reported without force: the fields that others owned with other values, and
+// that manager owns now; sorted by path and manager.
 func Taken(before, after []metav1.ManagedFieldsEntry, manager string) ([]Taking, error) {
 	owned, err := Owned(after, manager)
 	if err != nil {
@@ -118,9 +118,9 @@ func Taken(before, after []metav1.ManagedFieldsEntry, manager string) ([]Taking,
 	return taken, err
 }
 
-// WouldTake returns what manager would take from others if it applied the declared fields to the live object by force,
-// as far as that is known without the server: the declared fields that others own, and that have other values now;
-// sorted by path and manager.
+// WouldTake returns the fields that manager would take from others by a forced apply of the declared fields to the live
+// object, as far as they can be predicted without the server: the declared fields that others own, and that have other
+// values now; sorted by path and manager.
 func WouldTake(live, declared map[string]any, entries []metav1.ManagedFieldsEntry, manager string) ([]Taking, error) {
 	var taken []Taking
 	err := eachOfOthers(entries, manager, func(entry metav1.ManagedFieldsEntry, set *fieldpath.Set) {
@@ -140,12 +140,12 @@ func sortTakings(taken []Taking) {
 	})
 }
 
-// identity is what distinguishes the entries of an object.
+// identity returns the parts of an entry that identify it within an object.
 func identity(entry metav1.ManagedFieldsEntry) metav1.ManagedFieldsEntry {
 	return metav1.ManagedFieldsEntry{Manager: entry.Manager, Operation: entry.Operation, APIVersion: entry.APIVersion, Subresource: entry.Subresource}
 }
 
-// Writer is the last writer of a field, as far as that is recorded.
+// Writer is the last recorded writer of a field.
 type Writer struct {
 	// Manager is empty if no manager owns the field, for example because it was removed.
 	Manager string
@@ -197,7 +197,7 @@ func IsCopy(object metav1.Object, manager string) bool {
 
 // Surplus returns fields on the main resource of an object that manager has not applied, and that belong only to
 // managers for which reclaim returns true. Fields that manager wrote by other means than apply, and no longer declares,
-// count as well.
+// are included.
 //
 // A path in the result includes everything below it. The result never has fields that must not be removed, see exempt,
 // and none at or below the spared paths.

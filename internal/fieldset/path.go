@@ -141,8 +141,8 @@ func ParsePaths(text string) ([]fieldpath.Path, error) {
 	return paths, nil
 }
 
-// Notation returns the text from which ParsePaths reads a path; empty if there is none, such as for an item of a list
-// by its position.
+// Notation returns the text that ParsePaths parses into the path; empty if there is none, as for a list item that is
+// identified by its position.
 func Notation(path fieldpath.Path) string {
 	var text strings.Builder
 	for i, element := range path {
@@ -263,7 +263,7 @@ func Same(a, b any, path fieldpath.Path) bool {
 }
 
 // remove removes the field at path from node, which is at path[:depth]. It returns the rest of node, and whether node
-// is to be removed as well.
+// must be removed as well.
 func remove(node any, path fieldpath.Path, depth int, keep *fieldpath.Set) (left any, gone bool) {
 	if depth == len(path) {
 		return nil, true

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package generating is the side of those who call generators: it puts into the context what package generator finds
-// there, remembers what clusters say about themselves, and records whether a generator has looked into a cluster.
+// Package generating is for callers of generators: it puts values into the context that package generator returns,
+// caches the discovery information of clusters, and records whether a generator has read from a cluster.
 package generating
 
 import (
@@ -31,7 +31,7 @@ type Key[T any] struct {
 	name, field string
 }
 
-// The values that package generator returns.
+// The keys of the values that package generator returns.
 var (
 	ReconcilerName     = Key[string]{"reconciler name", "ReconcilerName"}
 	LocalClient        = Key[cluster.Client]{"local client", "LocalClient"}
@@ -54,8 +54,8 @@ func (k Key[T]) With(ctx context.Context, value T) context.Context {
 	return context.WithValue(ctx, k, value)
 }
 
-// From returns the value. It fails if there is none: a caller of a generator has not prepared the context, and a zero
-// value (revision 0, say) would go wrong silently.
+// From returns the value. It fails if there is none: then the caller of the generator has not prepared the context, and
+// a zero value, such as revision 0, would be wrong without notice.
 func (k Key[T]) From(ctx context.Context) (T, error) {
 	value, ok := ctx.Value(k).(T)
 	if ok {
@@ -71,16 +71,16 @@ func (k Key[T]) From(ctx context.Context) (T, error) {
 
 type clusterReadsKey struct{}
 
-// ClusterReads records whether a cluster was looked into. It is safe for concurrent use.
+// ClusterReads records whether a generator has read from a cluster. It is safe for concurrent use.
 type ClusterReads struct {
 	reason    atomic.Pointer[string]
 	discovery atomic.Pointer[string]
 	outer     *ClusterReads
 }
 
-// TrackClusterReads returns a context that records in the returned ClusterReads whether a generator that is
-// called with it takes a client from it, or looks into a cluster by other means, which it then reports with
-// MarkClusterRead. If the given context is itself tracked, what is recorded here is recorded there as well.
+// TrackClusterReads returns a context that records in the returned ClusterReads whether a generator takes a client from
+// it, or reports with MarkClusterRead that it has read from a cluster by other means. If the given context is itself
+// tracked, its ClusterReads records the same.
 func TrackClusterReads(ctx context.Context) (context.Context, *ClusterReads) {
 	outer, _ := ctx.Value(clusterReadsKey{}).(*ClusterReads)
 	reads := &ClusterReads{outer: outer}
@@ -92,27 +92,27 @@ func (r *ClusterReads) Any() bool {
 	return r.reason.Load() != nil
 }
 
-// Reason says what was recorded first, for logs; empty if nothing was.
+// Reason returns the first recorded reason, for logs; empty if there is none.
 func (r *ClusterReads) Reason() string { return ptr.Deref(r.reason.Load(), "") }
 
 func (r *ClusterReads) record(reason string) {
 	r.reason.CompareAndSwap(nil, &reason)
 }
 
-// Discovery returns the digest of the discovery information that was looked at; empty if none was.
+// Discovery returns the digest of the discovery information that was used; empty if none was used.
 func (r *ClusterReads) Discovery() string { return ptr.Deref(r.discovery.Load(), "") }
 
 func markDiscovery(ctx context.Context, digest string) {
 	reads, _ := ctx.Value(clusterReadsKey{}).(*ClusterReads)
 	for ; reads != nil; reads = reads.outer {
 		if before := reads.discovery.Swap(&digest); before != nil && *before != digest {
-			// The result is made of two pictures, and fits neither of them.
+			// The result is based on two states, and matches neither of them.
 			reads.record("the types of the cluster have changed in the meantime")
 		}
 	}
 }
 
-// MarkClusterRead records that a result must not be used again, and why. Without TrackClusterReads it does nothing.
+// MarkClusterRead records that a result must not be reused, and why. Without TrackClusterReads, it does nothing.
 func MarkClusterRead(ctx context.Context, reason string) {
 	reads, _ := ctx.Value(clusterReadsKey{}).(*ClusterReads)
 	for ; reads != nil; reads = reads.outer {
@@ -134,8 +134,8 @@ func TrackWarnings(ctx context.Context) (context.Context, *Warnings) {
 	return context.WithValue(ctx, warningsKey{}, warnings), warnings
 }
 
-// Warn adds a source of warnings, which may also have some later, when objects are completed. It must be safe for
-// concurrent use. Without TrackWarnings it does nothing.
+// Warn adds a source of warnings. The source may have more warnings later, when objects are completed. It must be safe
+// for concurrent use. Without TrackWarnings it does nothing.
 func Warn(ctx context.Context, source func() []string) {
 	warnings, ok := ctx.Value(warningsKey{}).(*Warnings)
 	if !ok {
@@ -146,7 +146,7 @@ func Warn(ctx context.Context, source func() []string) {
 	warnings.sources = append(warnings.sources, source)
 }
 
-// All returns what there is until now, sorted.
+// All returns the distinct warnings so far, sorted.
 func (w *Warnings) All() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -158,9 +158,9 @@ func (w *Warnings) All() []string {
 	return slices.Compact(all)
 }
 
-// DiscoveryFromContext returns what the function Discovery of the context returns, or the discovery information of the
-// cluster of the Client. Three requests read that; it is cached for some minutes, or until InvalidateDiscovery is
-// called. It is recorded in ClusterReads.Discovery, and not in ClusterReads.Any.
+// DiscoveryFromContext returns the result of the function Discovery in the context, or else the discovery information
+// of the cluster of the Client. Reading the latter takes three requests; it is cached for some minutes, or until
+// InvalidateDiscovery is called. It is recorded in ClusterReads.Discovery, and not in ClusterReads.Any.
 func DiscoveryFromContext(ctx context.Context) (*cluster.Discovery, error) {
 	found, err := findDiscovery(ctx)
 	if err != nil {
@@ -181,16 +181,16 @@ func findDiscovery(ctx context.Context) (*cluster.Discovery, error) {
 	return discoveries.get(ctx, clnt.DiscoveryClient())
 }
 
-// InvalidateDiscovery forgets what is remembered about all clusters. It is to be called when types were added to or removed
-// from one of them, or when they begin to be watched.
+// InvalidateDiscovery invalidates the cached information about all clusters. It must be called when types are added to
+// or removed from one of them, or a watch of types begins.
 func InvalidateDiscovery() { discoveries.invalidate() }
 
 const (
-	// discoveryLifetime bounds how long a chart may not notice that a type was added to the cluster.
+	// discoveryLifetime is the maximum time until a chart sees a type that was added to the cluster.
 	discoveryLifetime = 5 * time.Minute
-	// brokenDiscoveryLifetime applies while a part of the API is broken, which is expected to be repaired.
+	// brokenDiscoveryLifetime applies while a part of the API is broken, because it is probably repaired soon.
 	brokenDiscoveryLifetime = time.Minute
-	// discoveryRetention is how long an unused connection is remembered.
+	// discoveryRetention is how long the information of an unused connection is kept.
 	discoveryRetention = 15 * time.Minute
 )
 
@@ -233,7 +233,7 @@ func readDiscovery(ctx context.Context, clnt discovery.DiscoveryInterface) (*clu
 	return result, nil
 }
 
-// sortedResources returns sorted copies, since fakes and caching discovery clients return what they keep.
+// sortedResources returns sorted copies, since fakes and caching discovery clients return their own objects.
 func sortedResources(lists []*metav1.APIResourceList) []*metav1.APIResourceList {
 	sorted := make([]*metav1.APIResourceList, 0, len(lists))
 	for _, list := range lists {

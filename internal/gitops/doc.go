@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gitops reads the annotations with which Argo CD, and Helm as Argo CD understands it, say when an object is
-// applied, and how. [HelmMapper] reads Helm's annotations as Helm does. The package is pure.
+// Package gitops reads the annotations of Argo CD, and of Helm as Argo CD interprets them, that control when and how an
+// object is applied. [HelmMapper] reads Helm's annotations as Helm interprets them. The package is pure.
 //
 // # Rules
 //
@@ -23,8 +23,8 @@
 //	helm.sh/hook-delete-policy        hook-succeeded, hook-failed,                 as above
 //	                                  before-hook-creation
 //
-// Argo CD's annotation of a row wins over that of Helm, also for policies, which Argo CD itself unites. Blanks around
-// values do not count. A value that is not in the table is an error, where Argo CD ignores it: a hook with a misspelt
+// Argo CD's annotation of a row wins over Helm's, including delete policies, which Argo CD itself merges. Blanks around
+// values are ignored. A value that is not in the table is an error, while Argo CD ignores it: a hook with a misspelt
 // phase would never run, and an object with a misspelt wave would be applied too early. Only unknown options are notes.
 // Delete policies of objects that are not hooks have no meaning.
 package gitops

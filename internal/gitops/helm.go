@@ -22,33 +22,34 @@ const (
 	resourcePolicyKeep       = "keep"
 )
 
-// HelmMapper translates Helm's annotations to those of the reconciler. Package pkg/manifests/helm documents what each
-// of them becomes.
+// HelmMapper translates Helm's annotations to those of the reconciler. Package pkg/manifests/helm documents the
+// translation.
 type HelmMapper struct {
 	// Prefix is the reconciler name with a slash.
 	Prefix string
-	// Revision and Installed are those of the component: whether all its dependents were ready in an earlier revision.
+	// Revision and Installed describe the component: Installed means that all dependents were ready in an earlier
+	// revision.
 	Revision  int64
 	Installed bool
 	// ReleaseHooks includes hooks that are applied only when a release is tested or rolled back.
 	ReleaseHooks bool
 }
 
-// HasHelmAnnotations reports whether an object has annotations of Helm that Map reads.
+// HasHelmAnnotations reports whether an object has annotations of Helm that Map translates.
 func HasHelmAnnotations(annotations map[string]string) bool {
 	_, hook := annotations[HelmHookAnnotation]
 	_, policy := annotations[resourcePolicyAnnotation]
 	return hook || policy
 }
 
-// IsKeptByHelm reports whether Helm would leave an object behind.
+// IsKeptByHelm reports whether Helm would not delete an object.
 func IsKeptByHelm(annotations map[string]string) bool {
 	return strings.ToLower(strings.TrimSpace(annotations[resourcePolicyAnnotation])) == resourcePolicyKeep
 }
 
-// Map returns the annotations that an object needs in addition to its own, one set for each object that is made of it:
-// the dependent, deletion hooks and release hooks; none if the object must not be applied. Definition means that it is
-// from the crds folder of a chart, where Helm knows no hooks.
+// Map returns the annotations that an object needs in addition to its own, one set for each resulting object: the
+// dependent, deletion hooks and release hooks; none if the object must not be applied. Definition means that the object
+// is from the crds folder of a chart, where Helm ignores hook annotations.
 func (m HelmMapper) Map(object client.Object, kind schema.GroupKind, definition bool) ([]map[string]string, error) {
 	given := object.GetAnnotations()
 	if err := m.checkReserved(given, object.GetLabels()); err != nil {
@@ -71,7 +72,7 @@ func (m HelmMapper) Map(object client.Object, kind schema.GroupKind, definition 
 	all := []map[string]string{mapped}
 	if found != nil {
 		if _, ok := given[m.Prefix+types.AnnotationKeySuffixStatusHint]; !ok && kind == (schema.GroupKind{Kind: "Pod"}) {
-			// Helm waits for the end of Pods that are hooks.
+			// Helm waits for the completion of Pods that are hooks.
 			mapped[types.AnnotationKeySuffixStatusHint] = types.StatusHintRunToCompletion
 		}
 		all = m.mapHook(*found, mapped)
@@ -85,7 +86,7 @@ func (m HelmMapper) Map(object client.Object, kind schema.GroupKind, definition 
 	return all, nil
 }
 
-// checkReserved refuses annotations and labels that only the reconciler may write.
+// checkReserved returns an error for annotations and labels that only the reconciler may write.
 func (m HelmMapper) checkReserved(annotations map[string]string, labels map[string]string) error {
 	for _, suffix := range []string{types.AnnotationKeySuffixOwnerId, types.AnnotationKeySuffixDigest} {
 		if _, ok := annotations[m.Prefix+suffix]; ok {
@@ -122,15 +123,14 @@ const (
 const (
 	maxHookWeight = 100 // the least one is its negative
 
-	// Pre hooks use the waves below wave 0, post hooks those above it; hooks are purged in the
-	// outermost waves.
+	// Pre hooks use the waves below wave 0, post hooks the waves above it; hooks are purged in the outermost waves.
 	preHookOffset  = -maxHookWeight - 1
 	postHookOffset = maxHookWeight + 1
 	lastPreWave    = maxHookWeight + preHookOffset
 	lastPostWave   = maxHookWeight + postHookOffset
 )
 
-// helmHook has the hook annotations of Helm of an object.
+// helmHook contains the values of Helm's hook annotations of an object.
 type helmHook struct {
 	events         []string
 	weight         int
@@ -162,7 +162,7 @@ func (m HelmMapper) parseHook(annotations map[string]string) (*helmHook, error) 
 	return result, err
 }
 
-// parseList accepts blanks after commas, and any case, as Helm does. Errors do not list the obsolete values.
+// parseList accepts blanks after commas, and upper case, like Helm does. Errors do not list the obsolete values.
 func parseList(annotation, value string, allowed []string, obsolete ...string) ([]string, error) {
 	items := strings.Split(value, ",")
 	for i, item := range items {
@@ -174,8 +174,8 @@ func parseList(annotation, value string, allowed []string, obsolete ...string) (
 	return items, nil
 }
 
-// mapHook returns the annotations of the reconciler that the hook becomes, in addition to the given ones: one set if it
-// is applied now, one for each point of the deletion at which it is applied, and one for each release operation.
+// mapHook returns the annotations of the reconciler for a hook, in addition to the given ones: one set if it is applied
+// now, one for each point of the deletion at which it is applied, and one for each release operation.
 func (m HelmMapper) mapHook(hook helmHook, given map[string]string) []map[string]string {
 	var all []map[string]string
 	if !m.applicable(hook) {
@@ -188,7 +188,8 @@ func (m HelmMapper) mapHook(hook helmHook, given map[string]string) []map[string
 		if !hook.has(deletion.event) {
 			continue
 		}
-		// Deletion hooks are removed anyway when all are ready, and a failed one must stay to block the deletion.
+		// Delete policies are not translated: deletion hooks are removed when all are ready, and a failed one must
+		// stay.
 		mapped := maps.Clone(given)
 		mapped[types.AnnotationKeySuffixDeletionHook] = deletion.value
 		mapped[types.AnnotationKeySuffixApplyOrder] = strconv.Itoa(hook.weight)
@@ -205,8 +206,7 @@ func (m HelmMapper) mapHook(hook helmHook, given map[string]string) []map[string
 	return all
 }
 
-// mapRelease returns the annotations of a release hook. It is applied in each run, before or
-// after all other objects.
+// mapRelease returns the annotations of a release hook. It is applied in each run, before or after all other objects.
 func mapRelease(hook helmHook, given map[string]string) []map[string]string {
 	var all []map[string]string
 	add := func(value string, pre, post bool) {
@@ -251,13 +251,13 @@ func mapInstallation(hook helmHook, given map[string]string, pre, post bool, rec
 	return mapped
 }
 
-// event decides whether the object is applied before or after the regular ones (or both, or neither), and when
-// it is applied again.
+// event returns whether the object is applied before or after the regular ones (or both, or neither), and when it is
+// applied again.
 func (m HelmMapper) event(hook helmHook) (pre bool, post bool, reconcilePolicy string) {
 	if preUpgrade, postUpgrade := hook.has(preUpgrade), hook.has(postUpgrade); m.Installed && (preUpgrade || postUpgrade) {
 		return preUpgrade, postUpgrade, types.ReconcilePolicyOnObjectOrComponentChange
 	}
-	// An install hook never changes, so that it neither runs again nor becomes redundant.
+	// An install hook never changes, so it neither runs again nor becomes redundant.
 	reconcilePolicy = types.ReconcilePolicyOnce
 	if !m.Installed && m.Revision > 1 {
 		// The installation has failed and was corrected. With "once", the hook would never run with the correction.
@@ -266,7 +266,7 @@ func (m HelmMapper) event(hook helmHook) (pre bool, post bool, reconcilePolicy s
 	return hook.has(preInstall), hook.has(postInstall), reconcilePolicy
 }
 
-// applicable reports whether there is any event at which the object is applied.
+// applicable reports whether the object is applied at any event.
 func (m HelmMapper) applicable(hook helmHook) bool {
 	events := []string{preInstall, postInstall, preUpgrade, postUpgrade, preDelete, postDelete}
 	if m.ReleaseHooks {

@@ -28,8 +28,8 @@ const (
 	HelmHookWeightAnnotation       = "helm.sh/hook-weight"
 )
 
-// HookFinalizer is the finalizer of Argo CD on hooks that it runs. A new owner of the hook removes it: nobody else
-// will.
+// HookFinalizer is the finalizer of Argo CD on hooks that it runs. A new owner of the hook must remove it, because
+// nobody else will.
 const HookFinalizer = "argocd.argoproj.io/hook-finalizer"
 
 // A Phase is when an object is applied.
@@ -53,21 +53,21 @@ const (
 
 var phases = []Phase{PreSync, Sync, PostSync, SyncFail, PreDelete, PostDelete}
 
-// argoPhases has all hooks of Argo CD; the phase is empty for the value beside the phases.
+// argoPhases contains all hooks of Argo CD; the phase is empty for Skip.
 var argoPhases = map[string]Phase{
 	"PreSync": PreSync, "Sync": Sync, "PostSync": PostSync, "SyncFail": SyncFail, "PreDelete": PreDelete, "PostDelete": PostDelete, "Skip": "",
 }
 
-// helmPhases has all hooks of Helm; the phase is empty if Argo CD knows none for it.
+// helmPhases contains all hooks of Helm; the phase is empty if Argo CD has none for it.
 var helmPhases = map[string]Phase{
 	"pre-install": PreSync, "pre-upgrade": PreSync, "post-install": PostSync, "post-upgrade": PostSync, "pre-delete": PreDelete, "post-delete": PostDelete,
 	"pre-rollback": "", "post-rollback": "", "test": "", "test-success": "", "test-failure": "", crdInstall: "",
 }
 
-// crdInstall is how charts for Helm 2 marked definitions.
+// crdInstall is the hook with which charts for Helm 2 marked definitions.
 const crdInstall = "crd-install"
 
-// A DeletePolicy says when a hook is deleted.
+// A DeletePolicy defines when a hook is deleted.
 type DeletePolicy string
 
 // The policies.
@@ -85,36 +85,36 @@ var (
 	helmDeletePolicies = map[string]DeletePolicy{"hook-succeeded": HookSucceeded, "hook-failed": HookFailed, "before-hook-creation": BeforeHookCreation}
 )
 
-// MaxWave is the greatest wave; the least one is its negative.
+// MaxWave is the maximum wave. The minimum is its negative.
 const MaxWave = 9999
 
-// Steering is what the annotations of an object say.
+// Steering contains the parsed annotations of an object.
 type Steering struct {
 	// Hook means that the object is a hook: it is applied once in each of its phases whenever the set of objects has
 	// changed.
 	Hook bool
-	// Phases in which the object is applied, in their order: Sync, if it is not a hook. None if it is not applied.
+	// Phases in which the object is applied, in order: Sync if it is not a hook, none if it is not applied.
 	Phases []Phase
 	// Wave within each phase.
 	Wave int
-	// DeletePolicies of a hook; at least one. Defaulted means that the annotations have none.
+	// DeletePolicies of a hook; at least one. Defaulted means that the annotations contain none.
 	DeletePolicies []DeletePolicy
 	Defaulted      bool
 	// Options of the object.
 	Options Options
-	// Notes say which parts of the annotations have no effect.
+	// Notes report the parts of the annotations that have no effect.
 	Notes []string
 }
 
-// HasHook reports whether an object has a hook of Argo CD.
+// HasHook reports whether an object is a hook of Argo CD.
 func HasHook(annotations map[string]string) bool { return len(split(annotations[HookAnnotation])) > 0 }
 
-// HasHelmHook reports whether an object has a hook of Helm.
+// HasHelmHook reports whether an object is a hook of Helm.
 func HasHelmHook(annotations map[string]string) bool {
 	return len(split(annotations[HelmHookAnnotation])) > 0
 }
 
-// IsSteered reports whether an object has annotations of Argo CD that Read reads.
+// IsSteered reports whether an object has annotations of Argo CD that Read parses.
 func IsSteered(annotations map[string]string) bool {
 	keys := []string{HookAnnotation, HookDeletePolicyAnnotation, SyncWaveAnnotation, SyncOptionsAnnotation}
 	return slices.ContainsFunc(keys, func(key string) bool {
@@ -123,7 +123,7 @@ func IsSteered(annotations map[string]string) bool {
 	})
 }
 
-// Read returns what the annotations of an object say. The error names the annotation, its value, and what is allowed.
+// Read parses the annotations of an object. The error contains the annotation, its value, and what is allowed.
 func Read(annotations map[string]string) (Steering, error) {
 	s := Steering{}
 	var err error
@@ -176,7 +176,7 @@ func phasesOf(annotations map[string]string) (hook bool, found []Phase, err erro
 	return len(found) > 0, inOrder(found), nil
 }
 
-// inOrder sorts phases, and drops repetitions.
+// inOrder sorts phases and removes duplicates.
 func inOrder(found []Phase) []Phase {
 	return slices.DeleteFunc(slices.Clone(phases), func(phase Phase) bool { return !slices.Contains(found, phase) })
 }
@@ -189,7 +189,7 @@ func waveOf(annotations map[string]string) (int, error) {
 	return integerOf(annotations, key, MaxWave)
 }
 
-// integerOf returns the value of an annotation that is a number, between a maximum and its negative; 0 if there is none.
+// integerOf parses an annotation with a number between -most and most. It returns 0 if the annotation is missing.
 func integerOf(annotations map[string]string, key string, most int) (int, error) {
 	value := strings.TrimSpace(annotations[key])
 	if value == "" {
@@ -222,12 +222,12 @@ func deletePoliciesOf(annotations map[string]string) ([]DeletePolicy, error) {
 	return found, nil
 }
 
-// invalid returns an error about one of several values of an annotation.
+// invalid returns an error for one of several values of an annotation.
 func invalid(key, value, part, allowed string) error {
 	return fmt.Errorf("annotation %s: invalid value %q: %q is not known; must be one of: %s", key, value, part, allowed)
 }
 
-// split returns the parts of a value that are separated by commas, without blanks and empty ones.
+// split returns the parts of a comma-separated value, without surrounding blanks and empty parts.
 func split(value string) []string {
 	parts := strings.Split(value, ",")
 	for i, part := range parts {
@@ -236,7 +236,7 @@ func split(value string) []string {
 	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 }
 
-// sorted returns the keys of a table as a text.
+// sorted returns the sorted keys of a table as a text.
 func sorted[K ~string, V any](table map[K]V) string {
 	var keys []string
 	for _, key := range slices.Sorted(maps.Keys(table)) {
@@ -250,10 +250,10 @@ type Option string
 
 // The options that have an effect.
 const (
-	// Prune says what happens when an object is no longer declared: with false it stays, with confirm it is deleted
-	// after approval.
+	// Prune controls what happens when an object is no longer declared: with false it is kept, with confirm it is
+	// deleted after approval.
 	Prune Option = "Prune"
-	// Delete controls the same for an object when everything is deleted.
+	// Delete controls the same when everything is deleted.
 	Delete Option = "Delete"
 	// PruneLast: the object is deleted when everything else is applied and healthy.
 	PruneLast Option = "PruneLast"
@@ -263,18 +263,18 @@ const (
 	Force Option = "Force"
 	// Replace: the object is replaced as a whole.
 	Replace Option = "Replace"
-	// Validate: false leaves out fields that the API server does not know, where the caller would refuse them
-	// otherwise.
+	// Validate: with false, fields that the API server does not know are left out; otherwise, the caller may refuse
+	// them.
 	Validate Option = "Validate"
 	// CreateNamespace: a missing namespace is created.
 	CreateNamespace Option = "CreateNamespace"
-	// FailOnSharedResource: an object of another owner is refused, whatever the adoption policy says.
+	// FailOnSharedResource: an object of another owner is refused regardless of the adoption policy.
 	FailOnSharedResource Option = "FailOnSharedResource"
 	// SkipDryRunOnMissingResource: the type of the object need not be served before the object is applied.
 	SkipDryRunOnMissingResource Option = "SkipDryRunOnMissingResource"
 )
 
-// Values of options. The first one of an option in the table is its default.
+// Values of options. The first value of an option in the table is its default.
 const (
 	True       = "true"
 	False      = "false"
@@ -284,17 +284,17 @@ const (
 	Orphan     = "orphan"
 )
 
-// A rule says what an option may be.
+// A rule defines the values and the effect of an option.
 type rule struct {
-	// values that are allowed, the default first.
+	// values are the allowed values, the default first.
 	values []string
-	// alwaysSo means that the option has no effect, because it always holds.
+	// alwaysSo means that the option has no effect, because its behavior is always on.
 	alwaysSo bool
-	// note says why the option has no effect; empty if it has one.
+	// note is the reason why the option has no effect; empty if it has one.
 	note string
 	// whole means that the option is for whole applications, not for single objects.
 	whole bool
-	// refused says why a value that Argo CD knows is not possible.
+	// refused contains the reasons why values of Argo CD are not supported.
 	refused map[string]string
 }
 
@@ -316,7 +316,7 @@ var rules = map[Option]rule{
 	"ClientSideApplyMigration":  {values: []string{True, False}, alwaysSo: true},
 }
 
-// Options are sync options that have an effect, of one object or of all, with their values.
+// Options are the values of sync options that have an effect, for one object or for all.
 type Options map[Option]string
 
 // Get returns the value of an option, or its default.
@@ -327,7 +327,7 @@ func (o Options) Get(option Option) string {
 	return rules[option].values[0]
 }
 
-// ofObject returns the options that have an effect on one object, and notes about the others.
+// ofObject returns the options that apply to single objects, and notes about the others.
 func (o Options) ofObject(place string) (found Options, notes []string) {
 	found = Options{}
 	for _, option := range slices.Sorted(maps.Keys(o)) {
@@ -340,9 +340,9 @@ func (o Options) ofObject(place string) (found Options, notes []string) {
 	return found, notes
 }
 
-// ReadOptions reads options that are separated by commas. If one has several values, the first counts. The notes name
-// options that are not known, and so have no effect. The error names the place of the options, such as the key of an
-// annotation, the option, its value, and what is allowed.
+// ReadOptions parses comma-separated options. If one has several values, the first wins. The notes report unknown
+// options, which have no effect. The error contains the place of the options, such as the key of an annotation, the
+// option, its value, and what is allowed.
 func ReadOptions(place, text string) (found Options, notes []string, err error) {
 	found = Options{}
 	for _, item := range split(text) {
@@ -373,11 +373,11 @@ func ReadOptions(place, text string) (found Options, notes []string, err error) 
 	return found, notes, nil
 }
 
-// offset puts PreSync before all waves of Sync. Hooks of Helm charts use waves between, -201 to 201.
+// offset moves PreSync before all waves of Sync. Hooks of Helm charts use waves in between, from -201 to 201.
 const offset = 20000
 
-// ApplyOrder returns the apply order of a wave of a phase. PreSync consists of waves before those of Sync. Other phases
-// are applied on their own; there, the apply order is the wave.
+// ApplyOrder returns the apply order for a wave of a phase. The waves of PreSync are before those of Sync. Other phases
+// are applied separately; their apply order is the wave.
 func ApplyOrder(phase Phase, wave int) int {
 	if phase == PreSync {
 		return wave - offset
@@ -385,7 +385,7 @@ func ApplyOrder(phase Phase, wave int) int {
 	return wave
 }
 
-// PhaseOf returns the phase and the wave with an apply order, as far as ApplyOrder tells them apart.
+// PhaseOf returns the phase and wave for an apply order, as far as ApplyOrder distinguishes them.
 func PhaseOf(order int) (phase Phase, wave int) {
 	if order <= MaxWave-offset {
 		return PreSync, order + offset
@@ -406,9 +406,9 @@ type Placed struct {
 // namespaces is the type of namespaces.
 var namespaces = schema.GroupKind{Kind: "Namespace"}
 
-// Lift moves a Namespace to the first object in it, and then a CustomResourceDefinition to the first object of its
-// type, if these come earlier. Within one order, Namespaces and definitions come first anyway. The objects must be
-// those of one call of the engine, with the namespaces in which they will be.
+// Lift moves a Namespace to the order of the first object in it, and then a CustomResourceDefinition to that of the
+// first object of its type, if these come earlier. Within one order, Namespaces and definitions come first anyway. The
+// objects must be those of one call of the engine, with their final namespaces.
 func Lift(objects []Placed) {
 	first := map[string]int{}
 	for _, object := range objects {
@@ -432,7 +432,7 @@ func Lift(objects []Placed) {
 	}
 }
 
-// earliest returns an order, or the one in a table if that is earlier.
+// earliest returns the given order, or the one in the table if that is earlier.
 func earliest[K comparable](table map[K]int, key K, order int) int {
 	if known, ok := table[key]; ok {
 		return min(known, order)
@@ -441,14 +441,14 @@ func earliest[K comparable](table map[K]int, key K, order int) int {
 }
 
 const (
-	// maxNameLength is that of values of labels, in which controllers such as that of Jobs repeat names.
+	// maxNameLength is the maximum length of label values, because controllers such as that of Jobs use names as such.
 	maxNameLength = 63
-	// nameDigestLength is the length of the end of a generated name, in hexadecimal digits.
+	// nameDigestLength is the length of the digest in a generated name, in hexadecimal digits.
 	nameDigestLength = 10
 )
 
-// PhaseName returns the name of a hook in a phase that is not the first one of its phases, such as "migrate-postsync".
-// A name that would be too long is cut, and gets a digest.
+// PhaseName returns the name of a hook in any but its first phase, such as "migrate-postsync". A name that would be too
+// long is cut, and gets a digest.
 func PhaseName(name string, phase Phase) (string, error) {
 	suffix := "-" + strings.ToLower(string(phase))
 	if len(name)+len(suffix) <= maxNameLength {
@@ -461,9 +461,9 @@ func PhaseName(name string, phase Phase) (string, error) {
 	return name[:maxNameLength-len(suffix)-nameDigestLength-1] + "-" + sum[:nameDigestLength] + suffix, nil
 }
 
-// GeneratedName returns the name of a hook that has none; it begins with a base, which is generateName if the hook has
-// that. It is the same whenever the hook is generated for the same revision, so that a repetition does not run the hook
-// again, and another one for each owner, in each phase and each revision.
+// GeneratedName returns a name for a nameless hook. It begins with base, which is the hook's generateName, if any. The
+// name is the same whenever the hook is generated for the same revision, so repeating a call does not run the hook
+// again. It differs between owners, phases and revisions.
 func GeneratedName(hook any, base string, phase Phase, owner, revision string) (string, error) {
 	sum, err := manifest.Digest(map[string]any{"manifest": hook, "phase": string(phase), "owner": owner, "revision": revision})
 	if err != nil {

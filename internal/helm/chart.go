@@ -29,15 +29,15 @@ import (
 // Chart is a Helm chart in memory. It is immutable and safe for concurrent use.
 type Chart struct {
 	fingerprint string
-	// parsed is never rendered itself, but copied before, because rendering changes a chart: it removes disabled
-	// dependencies, for instance.
+	// parsed is copied before rendering, because rendering changes a chart: it removes disabled dependencies, for
+	// instance.
 	parsed *chart.Chart
 }
 
-// Load reads the chart at the given path, which is a folder or a packaged chart (.tgz), and checks that it can be
-// rendered at all: it must parse, must not be a library chart, and must have its declared dependencies inside;
-// otherwise, the error is a MissingDependenciesError. If fsys is nil, the path is one of the operating system;
-// otherwise a leading slash is ignored. Symbolic links are followed, if the file system does so.
+// Load reads the chart at the given path, which is a folder or a packaged chart (.tgz). It fails if the chart cannot be
+// parsed or is a library chart. If declared dependencies are missing in it, the error is a MissingDependenciesError. If
+// fsys is nil, the path is one of the operating system; otherwise a leading slash is ignored. Symbolic links are
+// followed if the file system does so.
 func Load(fsys fs.FS, path string) (*Chart, error) {
 	parsed, files, err := parse(fsys, path)
 	if err != nil {
@@ -52,7 +52,7 @@ func Load(fsys fs.FS, path string) (*Chart, error) {
 	return &Chart{parsed: parsed, fingerprint: fingerprint(files)}, nil
 }
 
-// parse reads a chart, which need not be complete.
+// parse reads a chart that may be incomplete.
 func parse(fsys fs.FS, path string) (*chart.Chart, []*loader.BufferedFile, error) {
 	files, err := unpack(fsys, path)
 	if err == nil {
@@ -79,7 +79,7 @@ func (c *Chart) Version() string {
 	return c.parsed.Metadata.Version
 }
 
-// AppVersion returns the version of the chart's application; empty if the metadata does not have it.
+// AppVersion returns the version of the chart's application; empty if the metadata does not contain it.
 func (c *Chart) AppVersion() string {
 	return c.parsed.AppVersion()
 }
@@ -89,9 +89,9 @@ func (c *Chart) Fingerprint() string {
 	return c.fingerprint
 }
 
-// instance returns a copy of the chart that may be rendered. It shares parts that rendering only reads, such as
-// templates and files. Rendering changes the metadata's list of dependencies, the dependencies and the values; and the
-// template function sortAlpha sorts a list of texts in place.
+// instance returns a copy of the chart for rendering. It shares the parts that rendering only reads, such as templates
+// and files. Rendering changes the metadata's list of dependencies, the dependencies and the values, and the template
+// function sortAlpha sorts a list of strings in place.
 func instance(parsed *chart.Chart) *chart.Chart {
 	instantiated := *parsed
 	metadata := *parsed.Metadata
@@ -113,8 +113,8 @@ func instance(parsed *chart.Chart) *chart.Chart {
 	return &instantiated
 }
 
-// sortDependencies makes up for the loader, which returns dependencies in random order. It matters where a
-// chart contains the same dependency twice.
+// sortDependencies sorts dependencies, because the loader returns them in random order. This matters if a chart
+// contains the same dependency twice.
 func sortDependencies(parent *chart.Chart) {
 	dependencies := slices.Clone(parent.Dependencies())
 	slices.SortStableFunc(dependencies, func(a, b *chart.Chart) int {
@@ -145,11 +145,11 @@ func checkInstallable(parsed *chart.Chart) error {
 	return nil
 }
 
-// MissingDependenciesError says that a chart does not contain all of its dependencies.
+// MissingDependenciesError means that a chart does not contain all of its dependencies.
 type MissingDependenciesError struct {
 	// Chart is the name of the chart.
 	Chart string
-	// Missing are the names of the missing dependencies, each with the versions that Chart.yaml allows.
+	// Missing contains the names of the missing dependencies, each with the versions that Chart.yaml allows.
 	Missing []string
 }
 
@@ -166,7 +166,7 @@ func fingerprint(files []*loader.BufferedFile) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// Files returns the files of the chart by their paths, those of its dependencies included. The contents are shared.
+// Files returns the files of the chart and its dependencies by path. The contents are shared.
 func (c *Chart) Files() map[string][]byte {
 	files := map[string][]byte{}
 	for _, file := range c.parsed.Raw {
@@ -175,22 +175,21 @@ func (c *Chart) Files() map[string][]byte {
 	return files
 }
 
-// Anatomy is what a chart says about its values.
+// Anatomy describes the values of a chart.
 type Anatomy struct {
-	// Name is the name of the chart, Alias what its parent calls it instead; empty if it has no parent, or no other
-	// name.
+	// Name is the name of the chart, Alias the name that its parent uses instead; empty if there is none.
 	Name, Alias string
-	// Condition has the paths of values, separated by commas, with which its parent switches it on and off.
+	// Condition contains the paths of the values, separated by commas, with which its parent switches it on and off.
 	Condition string
-	// Tags are the keys below the value tags that do so as well.
+	// Tags are the keys below the value tags that also switch it.
 	Tags []string
 	// Values and Schema are the contents of values.yaml and values.schema.json; empty if the chart has no such file.
 	Values, Schema []byte
-	// Dependencies are the charts inside, apart from libraries.
+	// Dependencies are the charts in it, except for libraries.
 	Dependencies []Anatomy
 }
 
-// Anatomy returns what the chart says about its values.
+// Anatomy returns the description of the chart's values.
 func (c *Chart) Anatomy() Anatomy {
 	return anatomyOf(c.parsed)
 }
@@ -220,30 +219,30 @@ func anatomyOf(parsed *chart.Chart) Anatomy {
 	return anatomy
 }
 
-// declares reports whether Chart.yaml lists a dependency; Helm also takes what is only in the folder charts.
+// declares reports whether Chart.yaml lists a dependency. Helm also uses undeclared ones in the charts folder.
 func declares(parsed *chart.Chart, name string) bool {
 	return slices.ContainsFunc(parsed.Metadata.Dependencies, func(declared *chart.Dependency) bool { return declared.Name == name })
 }
 
-// Dependency is a dependency that a chart declares, or a chart in its folder charts that it does not declare.
+// Dependency is a dependency that a chart declares, or an undeclared chart in its charts folder.
 type Dependency struct {
-	// Name of the dependency, and the name by which the chart refers to it instead; that is empty if there is none.
+	// Name of the dependency, and the alias that the chart uses instead; empty if there is none.
 	Name, Alias string
 	// Version is the range of versions that Chart.yaml allows; empty if the dependency is not declared.
 	Version string
-	// Repository is the URL, or the name after "@" or "alias:"; empty for charts that are kept in folder charts.
+	// Repository is the URL, or the name after "@" or "alias:"; empty for charts that are kept in the charts folder.
 	Repository string
 	// Locked is the version in Chart.lock; empty if that does not list the dependency.
 	Locked string
-	// Found are the versions in folder charts.
+	// Found are the versions in the charts folder.
 	Found []string
-	// Problem says what is wrong; empty if nothing is.
+	// Problem describes what is wrong; empty if nothing is.
 	Problem string
 }
 
-// Dependencies returns what a chart declares, in the order of Chart.yaml, and then what is in folder charts beside
-// that. The path is that of Load; other than there, dependencies may be missing. It fails if the chart, or a chart in
-// it, cannot be read.
+// Dependencies returns the dependencies that a chart declares, in the order of Chart.yaml, followed by undeclared ones
+// in the charts folder. The path is the same as for Load; unlike there, dependencies may be missing. It fails if the
+// chart, or a chart in it, cannot be read.
 func Dependencies(fsys fs.FS, path string) (name string, dependencies []Dependency, err error) {
 	parsed, _, err := parse(fsys, path)
 	if err != nil {
@@ -294,10 +293,10 @@ func (d Dependency) problem(hasLock bool) string {
 	}
 }
 
-// Versions returns the versions in folder charts as a text; empty if there are none.
+// Versions returns the versions in the charts folder as a text; empty if there are none.
 func (d Dependency) Versions() string { return strings.Join(d.Found, ", ") }
 
-// Satisfies reports whether a version is in a range. An invalid range has no versions, an empty one has all.
+// Satisfies reports whether a version is in a range. An invalid range contains no version, an empty one all.
 func Satisfies(version, wanted string) bool {
 	parsed, err := semver.NewVersion(version)
 	if err != nil {
@@ -310,10 +309,10 @@ func Satisfies(version, wanted string) bool {
 	return err == nil && constraint.Check(parsed)
 }
 
-// byteOrderMark is what some editors put in front of UTF-8 text.
+// byteOrderMark is a prefix that some editors add to UTF-8 text.
 var byteOrderMark = []byte{0xEF, 0xBB, 0xBF}
 
-// unpack returns the files of a chart, those of a folder sorted by name. Names are relative to the chart.
+// unpack returns the files of a chart, sorted by name if it is a folder. Names are relative to the chart.
 func unpack(fsys fs.FS, name string) ([]*loader.BufferedFile, error) {
 	fsys, name, err := locate(fsys, name)
 	if err != nil {
@@ -330,7 +329,7 @@ func unpack(fsys fs.FS, name string) ([]*loader.BufferedFile, error) {
 		}
 		return readArchive(raw)
 	}
-	// The SDK can read folders of the operating system only.
+	// The SDK can only read folders of the operating system.
 	reader := folderReader{fsys: fsys, root: name}
 	if reader.rules, err = reader.readRules(); err != nil {
 		return nil, err
@@ -345,7 +344,7 @@ func unpack(fsys fs.FS, name string) ([]*loader.BufferedFile, error) {
 // locate returns a file system and the path of the chart in it.
 func locate(fsys fs.FS, name string) (fs.FS, string, error) {
 	if fsys == nil {
-		// os.DirFS does not accept paths that lead out of it, so root it at the end of the path.
+		// os.DirFS does not accept paths that lead out of it, so its root is the end of the path.
 		name = filepath.Clean(name)
 		info, err := os.Stat(name)
 		if err != nil {
@@ -386,8 +385,8 @@ func (r *folderReader) readRules() (*ignore.Rules, error) {
 	return rules, nil
 }
 
-// read collects the files of a folder, given by its path relative to the chart, and of all folders below. The last of
-// parents is the folder itself.
+// read collects the files in and below a folder, which is given by its path relative to the chart. The last of parents
+// is the folder itself.
 func (r *folderReader) read(folder string, parents []fs.FileInfo) error {
 	entries, err := fs.ReadDir(r.fsys, path.Join(r.root, folder))
 	if err != nil {
@@ -395,7 +394,7 @@ func (r *folderReader) read(folder string, parents []fs.FileInfo) error {
 	}
 	for _, entry := range entries {
 		name := path.Join(folder, entry.Name())
-		// Stat follows symbolic links, contrary to entry.Info.
+		// Unlike entry.Info, Stat follows symbolic links.
 		info, err := fs.Stat(r.fsys, path.Join(r.root, name))
 		if err != nil {
 			return err
@@ -434,10 +433,10 @@ func (r *folderReader) readFile(name string, info fs.FileInfo) error {
 	return nil
 }
 
-// maxNesting is how deep packaged charts may be within packaged charts.
+// maxNesting is the maximum depth of packaged charts within packaged charts.
 const maxNesting = 10
 
-// decodedFiles are those that Helm's loader decodes, in the chart and in the charts in it.
+// decodedFiles are the files that Helm's loader decodes, in the chart and in the charts in it.
 var decodedFiles = []string{"Chart.yaml", "Chart.lock", "values.yaml", "requirements.yaml", "requirements.lock"}
 
 func readArchive(raw []byte) ([]*loader.BufferedFile, error) {
@@ -447,13 +446,13 @@ func readArchive(raw []byte) ([]*loader.BufferedFile, error) {
 	return loader.LoadArchiveFiles(bytes.NewReader(raw))
 }
 
-// unpacked counts what the files of a chart and of all charts in it have: Helm's loader has a limit for each archive only.
+// unpacked sums up the files of a chart and of all charts in it; Helm's loader only limits each archive.
 type unpacked struct {
 	left    int
 	decoded [][]byte
 }
 
-// checkFiles fails if Helm's loader needs much more memory for the files of a chart than for those of any real one.
+// checkFiles fails if Helm's loader would need much more memory for a chart than for any real one.
 func checkFiles(files []*loader.BufferedFile) error {
 	u := unpacked{left: int(loader.MaxDecompressedChartSize)}
 	if err := u.add(files, 0); err != nil {

@@ -3,8 +3,8 @@
 
 // Package helm renders Helm charts with the Helm SDK.
 //
-// [Load] reads a [Chart] once, which may then be rendered any number of times, also concurrently. The result
-// is what "helm install" would send to the cluster, apart from these differences:
+// [Load] reads a [Chart] once, which may then be rendered any number of times, also concurrently. The result is what
+// "helm install" would send to the cluster, apart from these differences:
 //   - The value of .Release.Name is not restricted to 53 characters.
 //   - Objects of the crds folders come first, and are otherwise treated like all others.
 //   - The output of all templates together must not exceed 16 MiB.
@@ -15,10 +15,10 @@
 //   - Objects within a list (kind List, or a typed one) are returned one by one. Those
 //     without any of Helm's annotations inherit the annotations of the list.
 //
-// Helm's engine only limits how often a template includes itself. It cannot be interrupted, and writes into buffers of
-// its own, so the size of the output is checked afterwards. A chart, or a value that a chart renders with tpl, may
-// therefore use up the memory or the stack of the process, by repeating a text without end or by calling tpl within
-// itself. Render untrusted charts and values in an operator of their own, with a memory limit.
+// Helm's engine only limits how often a template includes itself. It cannot be interrupted, and writes into its own
+// buffers, so the size of the output is checked afterwards. A chart, or a value that it renders with tpl, may therefore
+// exhaust the memory or the stack of the process, by repeating a text endlessly or by calling tpl within itself. Render
+// untrusted charts and values in a separate operator with a memory limit.
 //
-// Package manifests/helm decides what hooks mean.
+// Package manifests/helm implements hooks.
 package helm

@@ -45,13 +45,12 @@ func documentsOf(name string, content []byte) []document {
 	return all
 }
 
-// sourceOf names a document of a file, which are counted from 0.
+// sourceOf names a document of a file, given its index from 0.
 func sourceOf(file string, document int) string {
 	return file + documentInSource + strconv.Itoa(document+1)
 }
 
-// parseDocuments returns the objects of documents, in their order. The error is that of the first document that has
-// one.
+// parseDocuments returns the objects of documents, in order. It returns the error of the first invalid document.
 func parseDocuments(all []document) ([]Object, error) {
 	parsed := make([][]*unstructured.Unstructured, len(all))
 	failures := make([]error, len(all))
@@ -76,7 +75,7 @@ func parseDocument(document []byte) ([]*unstructured.Unstructured, error) {
 	return manifest.Objects(content, inherit)
 }
 
-// inherit gives an item of a list the list's Helm annotations, unless the item has Helm annotations itself.
+// inherit copies the Helm annotations of a list to an item that has none of its own.
 func inherit(list, item *unstructured.Unstructured) {
 	inherited := list.GetAnnotations()
 	maps.DeleteFunc(inherited, func(key string, _ string) bool { return !isHelms(key) })
@@ -97,9 +96,9 @@ var (
 	nextDocument = []byte("\n---")
 )
 
-// splitDocuments splits a rendered file exactly as the SDK's releaseutil.SplitManifests does, which is several
-// times slower. A separator at the start of a line ends a document, whatever follows it; empty documents are left out.
-// Documents are parts of the content where possible.
+// splitDocuments splits a rendered file exactly like the SDK's releaseutil.SplitManifests, which is several times
+// slower. A separator at the start of a line ends a document, regardless of the rest of the line; empty documents are
+// left out. Documents are parts of the content where possible.
 func splitDocuments(content []byte) [][]byte {
 	rest := bytes.TrimSpace(slices.Clip(content))
 	if after, ok := bytes.CutPrefix(rest, separator); ok {
@@ -121,7 +120,7 @@ func splitDocuments(content []byte) [][]byte {
 	}
 }
 
-// withLineBreak restores the final line break, as the SDK does: a block of text may end there.
+// withLineBreak restores the final line break like the SDK does, because a block scalar may end there.
 func withLineBreak(document []byte) []byte {
 	if size := len(document); size < cap(document) && document[:size+1][size] == '\n' {
 		return document[: size+1 : size+1]
@@ -135,7 +134,7 @@ const MaxOutput = templating.MaxOutput
 // postRendererName is the source of objects that a post-renderer returned.
 const postRendererName = "output of the post-renderer"
 
-// postRender returns the objects of the post-renderer. It marks those as definitions that were definitions before.
+// postRender returns the objects from the post-renderer. Objects that were definitions before are marked as such.
 func postRender(objects []Object, run func(*bytes.Buffer) (*bytes.Buffer, error)) ([]Object, error) {
 	var rendered bytes.Buffer
 	for _, object := range objects {
@@ -181,7 +180,7 @@ func WithOrigins(ctx context.Context, report func(object client.Object, file str
 	return context.WithValue(ctx, originsKey{}, report)
 }
 
-// WithNotes makes Chart.Render render the notes of a chart, too, and call the function with them, if there are any.
+// WithNotes makes Chart.Render also render the notes of a chart, and pass them to the function if there are any.
 func WithNotes(ctx context.Context, report func(notes string)) context.Context {
 	return context.WithValue(ctx, notesKey{}, report)
 }
@@ -214,9 +213,9 @@ type RecordedHook struct {
 }
 
 // ParseRecorded returns the objects of a revision that Helm has recorded: those of its manifest, whose documents begin
-// with comments that name their files, and its hooks. They are sorted by file, as Render does. Within a file, hooks
-// come last, and the others are in the order in which Helm has installed them. Definitions of the crds folders are not
-// part of what Helm records.
+// with comments that contain their files, and its hooks. Like in Render, they are sorted by file. Within a file, hooks
+// come last, and the others are in the order in which Helm has installed them. Helm does not record definitions of the
+// crds folders.
 func ParseRecorded(manifest string, hooks []RecordedHook) ([]Object, error) {
 	var all []document
 	for i, content := range splitDocuments([]byte(manifest)) {
@@ -230,7 +229,7 @@ func ParseRecorded(manifest string, hooks []RecordedHook) ([]Object, error) {
 	return objects, err
 }
 
-// fileOf returns the file that the first line of a document names; empty if it names none.
+// fileOf returns the file in the first line of a document; empty if there is none.
 func fileOf(document []byte) string {
 	line, _, _ := bytes.Cut(document, []byte("\n"))
 	file, ok := strings.CutPrefix(string(line), sourceComment)

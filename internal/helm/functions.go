@@ -22,11 +22,11 @@ import (
 	"github.com/component-operator/runtime/internal/templating"
 )
 
-// library has the functions of Helm, apart from include, tpl and lookup. The map must not be changed.
+// library contains the functions of Helm, except for include, tpl and lookup. The map must not be changed.
 var library = newLibrary()
 
-// newLibrary adds Helm's own functions to those of sprig. As in Helm, what cannot be written is the empty text, and
-// what cannot be read is a map with the key "Error", or a list of the error alone.
+// newLibrary adds Helm's own functions to those of sprig. As in Helm, a value that cannot be encoded yields the empty
+// string, and a text that cannot be decoded yields a map with the key "Error", or a list with only the error.
 func newLibrary() template.FuncMap {
 	functions := templating.Sprig()
 	maps.Copy(functions, map[string]any{
@@ -42,15 +42,15 @@ func newLibrary() template.FuncMap {
 		"fromJsonArray": func(text string) []any { return readList(text, json.Unmarshal) },
 		"required":      required,
 		"fail":          func(message string) (string, error) { return "", &refusal{message} },
-		// Templates must not explore the network of an operator.
+		// Templates must not look up names in the operator's network.
 		"getHostByName": func(string) string { return "" },
-		// A rendering binds its own.
+		// Each rendering binds its own.
 		"lookup": templating.Lookup{}.One,
 	})
 	return functions
 }
 
-// limited is a function that writes a value, with a limit for its length.
+// limited wraps a function that encodes a value, and limits the length of the result.
 func limited(write func(value any) string) func(value any) (string, error) {
 	return func(value any) (string, error) {
 		if err := templating.CheckEncoding(value); err != nil {
@@ -60,7 +60,7 @@ func limited(write func(value any) string) func(value any) (string, error) {
 	}
 }
 
-// written returns what was written, without a line break at the end; empty if it failed.
+// written returns an encoded value without a final line break; empty if encoding failed.
 func written(raw []byte, err error) string {
 	if err != nil {
 		return ""
@@ -94,7 +94,7 @@ func toYamlPretty(value any) string {
 	return written(raw.Bytes(), err)
 }
 
-// toToml returns the error if there is one, as Helm does.
+// toToml returns the error as text, like Helm does.
 func toToml(value any) string {
 	var raw bytes.Buffer
 	if err := toml.NewEncoder(&raw).Encode(value); err != nil {
@@ -126,7 +126,7 @@ func readList(text string, unmarshal func(raw []byte, value any) error) []any {
 	return list
 }
 
-// required returns the value, unless it is nil or the empty text.
+// required returns the value. It fails if that is nil or the empty string.
 func required(message string, value any) (any, error) {
 	if value == nil || value == "" {
 		return nil, &refusal{message}
@@ -139,8 +139,8 @@ type refusal struct{ message string }
 
 func (e *refusal) Error() string { return e.message }
 
-// bullet starts each finding in the report of the schema validation. Findings are indented below what they
-// explain, by this many blanks per level.
+// bullet starts each finding in the report of the schema validation. Explanations are below their finding, indented by
+// this many blanks per level.
 const (
 	bullet      = "- "
 	indentation = 2
@@ -149,19 +149,19 @@ const (
 // typeMismatch is the SDK's error if the values for a dependency are not a map; its format is broken.
 var typeMismatch = regexp.MustCompile(`type mismatch on (\S+): %!t\(.*\)`)
 
-// readable returns an error about values with a readable text. It does not wrap the SDK's error, which has
-// nothing to unwrap.
+// readable makes the text of an error about values readable. It does not wrap the SDK's error, which contains no other
+// error.
 func readable(err error) error {
 	return errors.New(stableReport(typeMismatch.ReplaceAllString(err.Error(), "the values of dependency $1 are not a map")))
 }
 
-// maxCalls is how many of the calls that led to an error are shown.
+// maxCalls is the number of nested calls above which an error shows only the outermost and the innermost.
 const maxCalls = 4
 
 var call = regexp.MustCompile(`error calling (?:include|tpl): `)
 
-// located returns an error of a template with a readable text, which names the template where rendering
-// began and the place that failed.
+// located makes the text of a template error readable. The text contains the template where rendering began and the
+// place that failed.
 func located(err error) error {
 	if err == nil {
 		return nil
@@ -190,8 +190,8 @@ func (e *templateError) Unwrap() error { return e.err }
 
 var additionalProperties = regexp.MustCompile(`(additional properties )(.*)( not allowed)$`)
 
-// stableReport sorts the findings of the schema validation, which come in random order, because status messages
-// must be stable. Other lines (the names of charts) stay where they are.
+// stableReport sorts the findings of the schema validation, which come in random order, because status messages must be
+// stable. Other lines (the names of charts) keep their place.
 func stableReport(report string) string {
 	var out, findings []string
 	flush := func() {
@@ -210,7 +210,7 @@ func stableReport(report string) string {
 	return strings.Join(out, "\n")
 }
 
-// sortFindings sorts the findings of one level, each of them followed by its explanations.
+// sortFindings sorts the findings of one level. Each is followed by its explanations.
 func sortFindings(lines []string, level int) []string {
 	prefix := strings.Repeat(" ", level*indentation) + bullet
 	var groups [][]string

@@ -33,10 +33,10 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// notesSuffix marks the file that Helm prints after an installation.
+// notesSuffix is the suffix of the file that Helm prints after an installation.
 const notesSuffix = "NOTES.txt"
 
-// Release has what a chart is rendered with.
+// Release contains the input for rendering a chart.
 type Release struct {
 	// Name and Namespace become .Release.Name and .Release.Namespace.
 	Name      string
@@ -75,20 +75,19 @@ type Object struct {
 	*unstructured.Unstructured
 	// Source is the origin of the object, for messages.
 	Source string
-	// Definition marks objects of crds folders.
+	// Definition marks objects from crds folders.
 	Definition bool
 }
 
-// File returns the name of the object's file, beginning with that of the chart.
+// File returns the path of the object's file, beginning with the name of the chart.
 func (o Object) File() string {
 	file, _, _ := strings.Cut(o.Source, documentInSource)
 	return file
 }
 
-// Render returns the objects of the chart for a release: first those of the crds folders, then all others,
-// by the name of their template file and the position therein. The objects of the main chart's crds folder
-// come before those of its dependencies; of several equal ones, the first counts. A post-renderer
-// may change all of that.
+// Render returns the objects of the chart for a release: first those of the crds folders, then all others, ordered by
+// template file and position. The objects of the main chart's crds folder come before those of its dependencies; of
+// several equal ones, the first is used. A post-renderer may change all of that.
 //
 // The context is used for looking up objects; rendering itself cannot be interrupted.
 func (c *Chart) Render(ctx context.Context, release Release) ([]Object, error) {
@@ -142,7 +141,7 @@ func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {
 	return postRender(objects, release.PostRenderer.Run)
 }
 
-// renderValues also removes the dependencies that are disabled from the chart.
+// renderValues also removes disabled dependencies from the chart.
 func renderValues(parsed *chart.Chart, release Release) (chartutil.Values, error) {
 	given, err := manifest.Normalize(release.Values)
 	if err != nil {
@@ -177,8 +176,8 @@ func renderValues(parsed *chart.Chart, release Release) (chartutil.Values, error
 	return rendered, nil
 }
 
-// definitions returns the objects of the crds folders of the chart and its remaining dependencies. The same
-// definition is found several times if a dependency is used under several names.
+// definitions returns the objects of the crds folders of the chart and its remaining dependencies, each once: the SDK
+// returns a definition several times if a dependency has several names.
 func definitions(parsed *chart.Chart) ([]Object, error) {
 	var all []document
 	for _, file := range parsed.CRDObjects() {
@@ -200,13 +199,13 @@ func definitions(parsed *chart.Chart) ([]Object, error) {
 	return objects, nil
 }
 
-// rendering holds the templates of a chart and its dependencies. It renders them like Helm's engine, but with the
-// limits of package templating: values are often written by users who must not use up the memory of an operator.
+// rendering contains the templates of a chart and its dependencies. It renders them like Helm's engine, but with the
+// limits of package templating: values often come from users who must not exhaust the memory of an operator.
 type rendering struct {
 	files []templating.File
-	// data is what each file is rendered with. The files of a chart share it, and may change it.
+	// data is the input of each file. The files of a chart share it, and may change it.
 	data map[string]chartutil.Values
-	// folders are the template folders of the files' charts.
+	// folders are the templates folders of the files' charts.
 	folders map[string]string
 }
 
@@ -214,7 +213,7 @@ type rendering struct {
 func newRendering(parsed *chart.Chart, values chartutil.Values) *rendering {
 	r := &rendering{data: map[string]chartutil.Values{}, folders: map[string]string{}}
 	r.add(parsed, values)
-	// Of several definitions of the same name, the last one counts. That of a parent wins over those of its
+	// Of several definitions of the same name, the last one is used. A parent's definition wins over those of its
 	// dependencies.
 	slices.SortFunc(r.files, func(x, y templating.File) int {
 		if depth := strings.Count(y.Name, "/") - strings.Count(x.Name, "/"); depth != 0 {
@@ -225,7 +224,7 @@ func newRendering(parsed *chart.Chart, values chartutil.Values) *rendering {
 	return r
 }
 
-// add returns the data of a chart's templates. The given data is that of its parent.
+// add adds the templates of a chart and returns their data. The given data is that of its parent.
 func (r *rendering) add(parsed *chart.Chart, given chartutil.Values) chartutil.Values {
 	about := struct {
 		chart.Metadata
@@ -255,7 +254,7 @@ func (r *rendering) add(parsed *chart.Chart, given chartutil.Values) chartutil.V
 		}
 		name := path.Join(parsed.ChartFullPath(), file.Name)
 		if r.data[name] != nil {
-			// Of several files of the same name, the last one counts.
+			// Of several files of the same name, the last one is used.
 			r.files = slices.DeleteFunc(r.files, func(other templating.File) bool { return other.Name == name })
 		}
 		r.files = append(r.files, templating.File{Name: name, Text: string(file.Data)})
@@ -264,11 +263,11 @@ func (r *rendering) add(parsed *chart.Chart, given chartutil.Values) chartutil.V
 	return data
 }
 
-// isPartial reports whether a file only has definitions for others.
+// isPartial reports whether a file contains only definitions for others.
 func isPartial(name string) bool { return strings.HasPrefix(path.Base(name), "_") }
 
-// render returns the output of all files but partials, and but notes if they are not wanted: charts fail in notes on
-// purpose, to speak to users of Helm.
+// render returns the output of all files except for partials and, if not requested, notes: some charts fail on purpose
+// in their notes, as a message to users of Helm.
 func (r *rendering) render(ctx context.Context, getClient func() (client.Client, error)) (map[string]string, error) {
 	set, err := templating.Parse(r.files, templating.Options{Library: library, KeepNoValue: true})
 	if err != nil {
@@ -292,7 +291,7 @@ func (r *rendering) render(ctx context.Context, getClient func() (client.Client,
 	return rendered, nil
 }
 
-// chartFiles are the files of a chart besides its templates, as templates see them.
+// chartFiles are the files of a chart besides its templates, in the form for templates.
 type chartFiles map[string][]byte
 
 // Get returns the content of a file; empty if there is none.
@@ -350,17 +349,17 @@ func (f chartFiles) Lines(name string) []string {
 
 // ValuesInput has the sources of a release's values.
 type ValuesInput struct {
-	// Files are YAML files, a later one wins over an earlier one, and so does a later document of a file.
+	// Files are YAML files. Later files win over earlier ones, and later documents over earlier ones of the same file.
 	Files []string
-	// Set, SetString and SetFile win over files, in this order; their items have the form path=value, several of them
-	// separated by commas. The last are read from the file that is given as value.
+	// Set, SetString and SetFile win over files, in this order. Their items have the form path=value; several are
+	// separated by commas. For SetFile, the value is the name of a file with the content.
 	Set, SetString, SetFile []string
 	// Read returns the content of a file. It must not be nil.
 	Read func(name string) ([]byte, error)
 }
 
-// MergeValues returns the values that Helm makes of the same input: maps are merged, everything else is replaced. A
-// null stays, because it removes a default of the chart. Whole numbers of files are floats, those of Set are integers.
+// MergeValues returns the same values as Helm for the same input: maps are merged, everything else is replaced. A null
+// stays, because it removes a default of the chart. Whole numbers from files are floats, those from Set are integers.
 // The result is never nil.
 func MergeValues(input ValuesInput) (map[string]any, error) {
 	merged := map[string]any{}
@@ -373,7 +372,7 @@ func MergeValues(input ValuesInput) (map[string]any, error) {
 			return nil, fmt.Errorf("parsing values %s: %w", name, err)
 		}
 	}
-	// An assignment may contain a password, so errors name its path at most.
+	// An assignment may contain a password, so errors contain at most its path.
 	read := func(name []rune) (any, error) {
 		content, err := input.Read(string(name))
 		return string(content), err
@@ -399,12 +398,12 @@ func MergeValues(input ValuesInput) (map[string]any, error) {
 	return merged, nil
 }
 
-// mergeFile lays the documents of a file over values, which it changes: one after the other, as Helm 4 does.
+// mergeFile merges the documents of a file over values, one after the other like Helm 4. It changes values.
 func mergeFile(values map[string]any, content []byte) error {
 	if err := manifest.CheckSeparated(content); err != nil {
 		return err
 	}
-	// Without a line break at the end, the reader may leave out the last line.
+	// Without a line break at the end, the reader may drop the last line.
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(io.MultiReader(bytes.NewReader(content), strings.NewReader("\n"))))
 	for {
 		document, err := reader.Read()
@@ -422,8 +421,8 @@ func mergeFile(values map[string]any, content []byte) error {
 	}
 }
 
-// mergeGiven lays values over others, which it changes. Unlike with the defaults of a
-// chart, null is a value like others here.
+// mergeGiven merges values over others, which it changes. Unlike for the defaults of a chart, null is a normal value
+// here.
 func mergeGiven(under, over map[string]any) {
 	for key, value := range over {
 		below, isMap := under[key].(map[string]any)

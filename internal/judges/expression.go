@@ -39,7 +39,7 @@ const (
 	// maxDepth is the maximum depth of an expression. The types of nested lists and maps cost memory that grows with
 	// the square of their depth.
 	maxDepth = 30
-	// unitsPerByte is what compiling costs for each byte.
+	// unitsPerByte is the cost of compiling one byte.
 	unitsPerByte = 20
 	// remembered is the number of compiled expressions that are kept.
 	remembered = 1000
@@ -67,8 +67,8 @@ var (
 	compiling sync.Mutex
 )
 
-// Compile returns the expression with this text. Each text is compiled once. The error names the position in the text,
-// and what is wrong there. It is safe for concurrent use.
+// Compile returns the expression with this text. Each text is compiled once. The error contains the position in the
+// text, and the problem there. It is safe for concurrent use.
 func Compile(text string) (*Expression, error) {
 	if known, ok := compiled.Get(text); ok {
 		return known.(*Expression), nil //nolint:forcetypeassert,errcheck // nothing else is added
@@ -211,7 +211,7 @@ func newEnvironment() (*cel.Env, error) {
 }
 
 // CEL charges a call after it has run, and equality by the number of entries. So the calls of an expression are
-// replaced by ones that are charged before they run, by what they are going to read and return.
+// replaced by calls that are charged before they run, by the data that they will read and return.
 
 const (
 	// maxPattern is the maximum length of a regular expression, in bytes. Its program has less than a hundred thousand
@@ -220,11 +220,11 @@ const (
 	// maxKept is the maximum number of instructions of a regular expression that stays compiled. Larger ones are
 	// compiled for each call, which is charged for it: a single expression has room for patterns that need 20 MB.
 	maxKept = 100
-	// timeZone is what it costs to read the data of a time zone.
+	// timeZone is the cost of reading the data of a time zone.
 	timeZone = 100
 )
 
-// work returns what a call costs. It depends on the arguments alone.
+// work returns the cost of a call. It depends on the arguments alone.
 func work(function string, args []ref.Val) uint64 {
 	if function == (spending{}).Function() {
 		units, _ := args[0].(types.Uint)
@@ -239,9 +239,9 @@ func work(function string, args []ref.Val) uint64 {
 	return 1 + total(args)
 }
 
-// prices are the costs of functions that cost something else than the size of their arguments.
+// prices are the costs of functions whose cost is not the size of their arguments.
 var prices = map[string]func(args []ref.Val) uint64{
-	// These look at each part of the one for each part of the other.
+	// These compare each part of one argument with each part of the other.
 	"indexOf": product, "lastIndexOf": product, "sets.contains": product, "sets.equivalent": product, "sets.intersects": product,
 	"hasAll": product, "hasAny": product, "hasExactly": product, "hasOnly": product, operators.In: product, operators.OldIn: product,
 
@@ -427,7 +427,7 @@ func newDecorator() (interpreter.InterpretableDecoratorV2, error) {
 	}, nil
 }
 
-// implementation returns what CEL runs for a strict function.
+// implementation returns the function that CEL runs for a strict function.
 func implementation(binding *functions.Overload) functions.FunctionOp {
 	return func(args ...ref.Val) ref.Val {
 		switch {
@@ -477,7 +477,7 @@ func matcher(pattern interpreter.InterpretableV2, usual functions.FunctionOp) (f
 // sizes estimates the sizes of the lists, maps and texts of an object, which has no schema here.
 type sizes struct{}
 
-// EstimateSize returns assumedSize for what comes out of the object.
+// EstimateSize returns assumedSize for values from the object.
 func (sizes) EstimateSize(element cost.AstNode) *cost.SizeEstimate {
 	if computed := element.ComputedSize(); computed != nil {
 		return computed
@@ -485,7 +485,7 @@ func (sizes) EstimateSize(element cost.AstNode) *cost.SizeEstimate {
 	return &cost.SizeEstimate{Min: 0, Max: assumedSize}
 }
 
-// EstimateCallCost leaves the cost of functions to CEL, except that it knows what an optional value contains.
+// EstimateCallCost leaves the cost of functions to CEL, except for the size of the content of an optional value.
 func (sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, _ []cost.AstNode) *cost.CallEstimate {
 	if function == "orValue" || function == "value" {
 		return &cost.CallEstimate{CostEstimate: cost.FixedCostEstimate(1), ResultSize: &cost.SizeEstimate{Min: 0, Max: assumedSize}}
@@ -494,8 +494,8 @@ func (sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, _ []cost.AstN
 }
 
 const (
-	// Brief is a limit for places where others wait: about a millisecond. Most conditions cost less than a hundredth of
-	// it.
+	// Brief is the limit for code that others wait for: about a millisecond. Most conditions cost less than a hundredth
+	// of it.
 	Brief = 10_000
 	// Full is the limit for one object: a tenth of a second, and at most a hundred megabytes.
 	Full = 1_000_000
@@ -510,8 +510,8 @@ const (
 // ErrTooExpensive means that an evaluation was ended because it costs too much.
 var ErrTooExpensive = errors.New("costs too much for this object")
 
-// Budget limits what several evaluations cost together, in the units of CEL: one for each field, value and call, and
-// one for each ten bytes of text that a call reads or returns. It is not safe for concurrent use.
+// Budget limits the total cost of several evaluations, in the units of CEL: one for each field, value and call, and one
+// for each ten bytes of text that a call reads or returns. It is not safe for concurrent use.
 type Budget struct {
 	tracker  *cost.Tracker
 	limit    uint64
@@ -525,7 +525,7 @@ func NewBudget(limit uint64) *Budget {
 	return &Budget{tracker: &tracker, limit: limit, patience: patience}
 }
 
-// unlimited is the tracker that those of all budgets are copied from.
+// unlimited is the tracker from which the trackers of all budgets are copied.
 var unlimited = sync.OnceValue(func() *cost.Tracker {
 	tracker, _ := cost.NewTracker(charges{}) // only options cause errors
 	return tracker
@@ -546,7 +546,7 @@ func (b *Budget) charge(units uint64) {
 	b.tracker.EvalUnary(nil, 0, spending{}, types.Uint(units), nil)
 }
 
-// Size returns the number of units for reading a value, with all that it contains.
+// Size returns the number of units for reading a value, with all its content.
 func Size(value any) uint64 { return uint64(calculator.AggregateSize(value)) }
 
 // calculator counts as Budget does. It stops at values that are beyond Full.
@@ -561,7 +561,7 @@ func (charges) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
 	return &charge
 }
 
-// spending is the call of a function that costs what its argument says.
+// spending is the call of a function whose argument is its cost.
 type spending struct{}
 
 func (spending) Function() string   { return "@spend" }

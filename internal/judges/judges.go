@@ -35,10 +35,10 @@ type Judges struct {
 type assigned struct {
 	own     status.Judge // nil for that of the reconciler
 	objects map[types.ObjectID]status.Judge
-	count   int // of the dependents that share expressions.Full
+	count   int // of the dependents that share Full
 }
 
-// limit returns what the rules for one dependent may cost.
+// limit returns the maximum cost of the rules for one dependent.
 func (a assigned) limit() uint64 {
 	if a.count <= 1 {
 		return Full
@@ -64,8 +64,8 @@ func (j *Judges) AssignObjects(owner string, judges map[types.ObjectID]status.Ju
 	j.change(owner, func(a *assigned) { a.objects = judges })
 }
 
-// Share sets the number of an owner's dependents. Their rules together may cost expressions.Full, so that nobody waits
-// for long for a worker that evaluates them; but those of each may cost expressions.Brief.
+// Share sets the number of an owner's dependents. Their rules together may cost Full, so that evaluating them does not
+// block a worker for long; but the rules of each dependent may cost at least Brief.
 func (j *Judges) Share(owner string, count int) {
 	j.change(owner, func(a *assigned) { a.count = count })
 }
@@ -87,8 +87,8 @@ func (j *Judges) change(owner string, change func(*assigned)) {
 	j.owners[owner] = a
 }
 
-// of returns the judges of an owner, and the rules of its own one. These are empty for the judge of the reconciler, so
-// that the usual observation needs no memory for them.
+// of returns the judges of an owner, and the rules of its own one. The rules are empty for the judge of the reconciler,
+// so that usual observations need no memory for them.
 func (j *Judges) of(owner string) (judges assigned, rules string) {
 	j.mu.RLock()
 	judges = j.owners[owner]
@@ -109,8 +109,8 @@ func (a assigned) forObject(id types.ObjectID, ownRules string) (judge status.Ju
 	return single, ownRules + "\n" + single.Rules()
 }
 
-// costly is held while rules are evaluated that cost more than expressions.Brief, so that no owner can take all
-// processors and all memory for them.
+// costly is held while rules that cost more than Brief are evaluated, so that no owner can take all processors and all
+// memory.
 var costly sync.Mutex
 
 // Judge returns the status of a dependent, which is not changed, and the rules by which it was computed; see Rules. If
@@ -127,8 +127,8 @@ func (j *Judges) Judge(owner string, object *unstructured.Unstructured) (result 
 	return result, rules
 }
 
-// Glance is Judge for places where others wait. If the rules are expensive, the object is in progress, and Glance does
-// not return the rules, but a text that identifies no rules and differs for each resource version.
+// Glance is Judge for code that others wait for. If the rules are expensive, it returns InProgress and, instead of the
+// rules, a text that identifies no rules and differs for each resource version.
 func (j *Judges) Glance(owner string, object *unstructured.Unstructured) (result status.Result, rules string) {
 	result, rules, within := j.judge(owner, object, Brief)
 	if !within {
@@ -137,7 +137,7 @@ func (j *Judges) Glance(owner string, object *unstructured.Unstructured) (result
 	return result, rules
 }
 
-// judge is Judge with a limit of what conditions may cost. It reports false if they cost more.
+// judge is Judge with a limit of the cost of conditions. It reports false if they cost more.
 func (j *Judges) judge(owner string, object *unstructured.Unstructured, limit uint64) (result status.Result, rules string, within bool) {
 	judges, rules := j.of(owner)
 	judge := guarded{base: judges.own}
@@ -181,8 +181,7 @@ func judgesMetadata(judge status.Judge, kind schema.GroupKind) bool {
 	return ok && metadata.JudgesMetadata(kind)
 }
 
-// Guarded returns what a judge says about an object that is not a dependent. A panic of the judge counts as
-// UnknownStatus.
+// Guarded returns a judge's result for an object that is not a dependent. A panic of the judge counts as UnknownStatus.
 func Guarded(judge status.Judge, object *unstructured.Unstructured) status.Result {
 	if result, terminating := status.Terminating(object); terminating {
 		return result
@@ -193,8 +192,7 @@ func Guarded(judge status.Judge, object *unstructured.Unstructured) status.Resul
 
 // limited is a status.Judge with rules that may be expensive.
 type limited interface {
-	// JudgeWithin is Judge with a limit of what conditions may cost; see expressions.Budget. It reports false if they
-	// cost more.
+	// JudgeWithin is Judge with a limit of the cost of conditions; see Budget. It reports false if they cost more.
 	JudgeWithin(object *unstructured.Unstructured, limit uint64) (result status.Result, within bool)
 }
 
@@ -239,9 +237,9 @@ var (
 	_ status.OverrulingJudge = awaiting{}
 )
 
-// Await returns a judge for which an object is in progress while the base would call it current, its definition
-// declares conditions, and its controller has reported neither a condition nor a generation. The same holds while it is
-// not known what the definition declares. Objects that the base overrules are as the base says.
+// Await returns a judge that reports an object as InProgress instead of Current if its definition declares conditions,
+// and its controller has reported neither a condition nor a generation. It does the same while it is not known what the
+// definition declares. Objects that the base overrules keep the status of the base.
 func Await(base status.Judge, definitions *Definitions) status.Judge {
 	return awaiting{base: base, definitions: definitions}
 }
@@ -262,7 +260,7 @@ func (a awaiting) Judge(object *unstructured.Unstructured) status.Result {
 	}
 }
 
-// unknownDelay is after how long an object is judged again that was judged before its definition was read.
+// unknownDelay is the delay after which an object is judged again that was judged before its definition was read.
 const unknownDelay = 2 * time.Second
 
 // Rules implements status.Judge. When a definition changes, the server ends the watches of its objects, so that they
@@ -299,8 +297,8 @@ type conditions struct {
 	readyWhen, failWhen string // keys
 }
 
-// judge returns the status of an object that is not being deleted by its annotations, and by a judge where these say
-// nothing. The first row that applies counts:
+// judge returns the status of an object that is not being deleted: by its annotations or, where these do not apply, by
+// the judge. The first row that applies counts:
 //
 //	no annotation                                             as the judge says
 //	the controller has not observed the current spec          InProgress, or Failed as the judge says
@@ -391,7 +389,7 @@ func holds(text string, object *unstructured.Unstructured, budget *Budget) (bool
 	return answer, err //nolint:wrapcheck // the caller names the annotation
 }
 
-// Definitions knows of which types the definitions declare status.conditions. It is safe for concurrent use.
+// Definitions records which types have definitions that declare status.conditions. It is safe for concurrent use.
 type Definitions struct {
 	client client.Reader
 
@@ -423,7 +421,7 @@ func (d *Definitions) Learn(ctx context.Context, gvk schema.GroupVersionKind, re
 	return nil
 }
 
-// Recall is Learn for a type that need not be read again if it is known.
+// Recall is Learn, unless the type is already known.
 func (d *Definitions) Recall(ctx context.Context, gvk schema.GroupVersionKind, resource string) error {
 	if _, known := d.Declares(gvk); known {
 		return nil

@@ -32,17 +32,17 @@ import (
 	"github.com/component-operator/runtime/internal/manifest"
 )
 
-// building is held while the SDK runs, because it keeps the OpenAPI schema of the kustomization in global variables.
+// building is held while the SDK runs, because the SDK keeps the OpenAPI schema in global variables.
 var building sync.Mutex
 
-// ErrOutside means that a kustomization refers to a file that is neither in its folder nor below.
+// ErrOutside means that a kustomization refers to a file that is neither in nor below its folder.
 var ErrOutside = errors.New("files outside of the folder of a kustomization must not be read")
 
-// outside is the SDK's message about such a file.
+// outside is part of the SDK's message about such a file.
 const outside = "is not in or below"
 
 // Build returns the objects of the kustomization in the given folder. It is safe for concurrent use, but builds one
-// kustomization at a time. The file system is only read. If rootOnly is set, a kustomization that reads files outside
+// kustomization at a time. It only reads the file system. If rootOnly is set, a kustomization that reads files outside
 // of its folder fails with ErrOutside; each base has its own folder. Symbolic links are up to the file system.
 func Build(fsys filesys.FileSystem, folder string, rootOnly bool) ([]*unstructured.Unstructured, error) {
 	if err := check(fsys, folder); err != nil {
@@ -54,7 +54,7 @@ func Build(fsys filesys.FileSystem, folder string, rootOnly bool) ([]*unstructur
 	}
 	result, err := build(fsys, folder, restrictions)
 	if err != nil && strings.Contains(err.Error(), outside) {
-		// The SDK's error has only the text.
+		// The SDK's error can only be recognized by its text.
 		return nil, fmt.Errorf("%w: %w", ErrOutside, err)
 	}
 	if err != nil {
@@ -67,7 +67,7 @@ func Build(fsys filesys.FileSystem, folder string, rootOnly bool) ([]*unstructur
 			return nil, fmt.Errorf("converting %s: %w", resource.CurId(), err)
 		}
 		object := &unstructured.Unstructured{}
-		// This decoder returns numbers in the types of unstructured objects.
+		// This decoder uses the number types of unstructured objects.
 		if err := utiljson.Unmarshal(raw, &object.Object); err != nil {
 			return nil, fmt.Errorf("converting %s: %w", resource.CurId(), err)
 		}
@@ -95,16 +95,16 @@ func build(fsys filesys.FileSystem, folder string, restrictions types.LoadRestri
 // defaultSchema is the version of the schema that the SDK uses unless told otherwise.
 var defaultSchema = openapi.GetSchemaVersion()
 
-// resetSchema makes the SDK forget the schema that a kustomization has set. If there is none, it keeps the current
-// schema, because reading it takes time.
+// resetSchema resets the SDK to its default schema if a kustomization has set another one. Otherwise it keeps the
+// current schema, because reading it takes time.
 func resetSchema() {
 	if openapi.GetSchemaVersion() != defaultSchema {
 		openapi.ResetOpenAPI()
 	}
 }
 
-// check fails if the SDK would fetch anything for the kustomization, or for one that it is based on, or if a document
-// has more than one value: the SDK would silently take the first one.
+// check fails if the SDK would fetch anything for the kustomization or its bases, or if a document has more than one
+// value, of which the SDK would silently use the first.
 func check(fsys filesys.FileSystem, folder string) error {
 	if err := checkKustomization(fsys, folder); err != nil {
 		return err
@@ -130,8 +130,8 @@ func check(fsys filesys.FileSystem, folder string) error {
 	})
 }
 
-// checkKustomization checks the kustomization file of a folder, which is a single document, and the inline documents in
-// it.
+// checkKustomization checks that the kustomization file of a folder is a single document, and checks the inline
+// documents in it.
 func checkKustomization(fsys filesys.FileSystem, folder string) error {
 	for name := range kustomizationFiles(fsys, folder) {
 		raw, err := fsys.ReadFile(name)
@@ -181,7 +181,7 @@ func checkInline(value any) error {
 	return nil
 }
 
-// kustomizationFiles yields the kustomization files of a folder; there should be one.
+// kustomizationFiles yields the kustomization files of a folder; there should be only one.
 func kustomizationFiles(fsys Files, folder string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, name := range konfig.RecognizedKustomizationFileNames() {
@@ -192,10 +192,10 @@ func kustomizationFiles(fsys Files, folder string) func(yield func(string) bool)
 	}
 }
 
-// Memory is a file system in memory. It must not be changed once it is used for building. The SDK's own file system
-// in memory refuses names with blanks and many other characters.
+// Memory is a file system in memory. It must not be changed after the first build. The SDK's own file system in memory
+// refuses names with blanks and many other characters.
 type Memory struct {
-	// FileSystem is empty. It has the methods that building does not need.
+	// FileSystem is nil. It provides the methods that building does not need.
 	filesys.FileSystem
 
 	files   map[string][]byte
@@ -221,13 +221,13 @@ func (m *Memory) Add(name string, content []byte) {
 	}
 }
 
-// Exists reports whether there is a file or folder.
+// Exists reports whether a file or folder exists.
 func (m *Memory) Exists(name string) bool {
 	_, ok := m.files[absolute(name)]
 	return ok || m.IsDir(name)
 }
 
-// IsDir reports whether there is a folder.
+// IsDir reports whether a folder exists.
 func (m *Memory) IsDir(name string) bool {
 	return m.folders[absolute(name)] != nil
 }
@@ -278,8 +278,8 @@ func absolute(name string) string {
 	return path.Clean(name)
 }
 
-// Hash returns the suffix that the generators would give a ConfigMap or Secret: ten characters that depend on its kind,
-// name, data and, for a Secret, type.
+// Hash returns the suffix that Kustomize's generators would append to the name of a ConfigMap or Secret: ten characters
+// that depend on its kind, name, data and, for a Secret, type.
 func Hash(object *unstructured.Unstructured) (string, error) {
 	content := map[string]any{"apiVersion": object.GetAPIVersion(), "kind": object.GetKind(), "metadata": map[string]any{"name": object.GetName()}}
 	for _, field := range []string{"data", "binaryData", "stringData", "type"} {
@@ -294,13 +294,13 @@ func Hash(object *unstructured.Unstructured) (string, error) {
 	return (&hasher.Hasher{}).Hash(node)
 }
 
-// Renaming is a ConfigMap or Secret that gets another name.
+// Renaming describes a ConfigMap or Secret that gets another name.
 type Renaming struct {
 	// Kind is ConfigMap or Secret.
 	Kind string
 	// Namespace of the object.
 	Namespace string
-	// From is the former name, To the new one.
+	// From is the old name, To the new one.
 	From, To string
 }
 
@@ -309,18 +309,18 @@ func IsRenamable(gvk schema.GroupVersionKind) bool {
 	return gvk.GroupVersion() == schema.GroupVersion{Version: "v1"} && (gvk.Kind == "ConfigMap" || gvk.Kind == "Secret")
 }
 
-// RenameReferences returns an object that refers to the new names: the object itself if it refers to none of the former
-// ones, else a copy. The rules are those of the SDK for names; nothing but such names is changed. The namespace is that
-// of the object if it says none. It fails if a reference is ambiguous: one in a cluster-scoped object, to a name that
+// RenameReferences returns an object that refers to the new names: the object itself if it contains none of the old
+// ones, otherwise a copy. It applies the SDK's rules for references, and changes nothing else. The namespace is the
+// default for the object. It fails if a reference is ambiguous, which happens in a cluster-scoped object if the name
 // exists in several namespaces.
 func RenameReferences(object *unstructured.Unstructured, namespace string, renamings []Renaming) (*unstructured.Unstructured, error) {
 	if IsRenamable(object.GroupVersionKind()) {
-		// Neither kind refers to the other.
+		// ConfigMaps and Secrets do not refer to each other.
 		return object, nil
 	}
 	texts := map[string]bool{}
 	collect(object.Object, texts)
-	// The SDK sees no more than is needed.
+	// The SDK should get no more than necessary.
 	renamings = slices.DeleteFunc(slices.Clone(renamings), func(r Renaming) bool { return !texts[r.From] })
 	if len(renamings) == 0 {
 		return object, nil
@@ -342,7 +342,7 @@ func RenameReferences(object *unstructured.Unstructured, namespace string, renam
 	return result, nil
 }
 
-// renamingFiles returns a kustomization that renames objects, and thereby the references of the given object.
+// renamingFiles returns a kustomization that renames objects, and with them the references in the given object.
 func renamingFiles(object *unstructured.Unstructured, namespace string, renamings []Renaming) (*Memory, error) {
 	files := NewMemory()
 	kustomization := types.Kustomization{Resources: []string{"object.yaml"}}
@@ -363,7 +363,7 @@ func renamingFiles(object *unstructured.Unstructured, namespace string, renaming
 		if err != nil {
 			return nil, err
 		}
-		// The SDK takes names as regular expressions.
+		// The SDK interprets names as regular expressions.
 		target := resid.NewResIdWithNamespace(resid.NewGvk("", "v1", r.Kind), "^"+regexp.QuoteMeta(r.From)+"$", "^"+regexp.QuoteMeta(r.Namespace)+"$")
 		kustomization.Resources = append(kustomization.Resources, file)
 		kustomization.Patches = append(kustomization.Patches, types.Patch{
@@ -375,7 +375,7 @@ func renamingFiles(object *unstructured.Unstructured, namespace string, renaming
 	return files, err
 }
 
-// annotationsWith returns those annotations of an object that are former names. The SDK would obey some of the others.
+// annotationsWith returns the annotations whose values are old names. The SDK would interpret some of the others.
 func annotationsWith(object *unstructured.Unstructured, renamings []Renaming) map[string]any {
 	values := map[string]any{}
 	for key, value := range object.GetAnnotations() {
@@ -392,7 +392,7 @@ func addYAML(files *Memory, name string, content map[string]any) error {
 	return err
 }
 
-// collect notes all strings of a value.
+// collect records all strings in a value.
 func collect(value any, texts map[string]bool) {
 	switch value := value.(type) {
 	case string:
@@ -408,8 +408,7 @@ func collect(value any, texts map[string]bool) {
 	}
 }
 
-// renameIn changes former names in value that are new names in wanted, which has the same structure, and returns the
-// value.
+// renameIn replaces old names in value with the new names at the same place in wanted, and returns the value.
 func renameIn(value, wanted any, renamings []Renaming) any {
 	switch value := value.(type) {
 	case string:

@@ -50,8 +50,8 @@ func IsKustomization(name string) bool {
 
 // Walk calls visit with all references in the kustomization of the given folder, and then with those of the
 // kustomizations that it refers to. This includes references in the configuration of generators, transformers and
-// validators. Walk does not follow files that are no valid YAML, and references to missing files; building fails for
-// them anyway. An error of visit ends the walk.
+// validators. Walk ignores files that are not valid YAML, and does not follow references to missing files; building
+// fails for them anyway. It stops at the first error of visit.
 func Walk(files Files, folder string, visit func(Reference) error) error {
 	w := &walker{files: files, visit: visit, seen: map[visited]bool{}}
 	return w.kustomization(folder, false)
@@ -69,7 +69,7 @@ type walker struct {
 	seen  map[visited]bool
 }
 
-// kustomization walks through the kustomization in a folder. If its resources serve as configuration, configs is true.
+// kustomization visits the kustomization in a folder. If its resources serve as configuration, configs is true.
 func (w *walker) kustomization(folder string, configs bool) error {
 	if w.seen[visited{folder, configs}] {
 		return nil
@@ -97,7 +97,7 @@ func (w *walker) kustomization(folder string, configs bool) error {
 // place is the folder that references are relative to, and the file that contains them.
 type place struct{ folder, source string }
 
-// fields lists the fields of a kustomization that have references.
+// fields visits the references in the fields of a kustomization.
 func (w *walker) fields(at place, content map[string]any, configs bool) error {
 	for _, key := range slices.Sorted(maps.Keys(content)) {
 		var err error
@@ -143,7 +143,7 @@ func (w *walker) base(at place, text string, configs bool) error {
 	return nil
 }
 
-// config visits an entry that is either inline configuration or a reference to some.
+// config visits an entry that is inline configuration or a reference to configuration.
 func (w *walker) config(at place, text string) error {
 	if strings.Contains(text, "\n") || strings.Contains(text, "{") {
 		return w.documents(at, []byte(text))
@@ -171,7 +171,7 @@ func (w *walker) documents(at place, raw []byte) error {
 	}
 }
 
-// nested finds references by the keys that name files in generators and transformers of all kinds.
+// nested visits references below the keys that contain files in generators and transformers of any kind.
 func (w *walker) nested(at place, value any) error {
 	switch value := value.(type) {
 	case []any:
@@ -202,7 +202,7 @@ func (w *walker) nested(at place, value any) error {
 	return nil
 }
 
-// file visits a reference to a file. A text of several lines is the content itself.
+// file visits a reference to a file. A text with several lines is inline content.
 func (w *walker) file(at place, text string, documents bool) error {
 	if strings.Contains(text, "\n") {
 		return nil

@@ -19,23 +19,23 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// ErrAmbiguousKey means that a map has two keys such as 1 and "1". Which of them wins would be random.
+// ErrAmbiguousKey means that a map has two keys such as 1 and "1". Which one would win is random.
 var ErrAmbiguousKey = errors.New("the same key occurs in two notations")
 
-// From here on, JSON writes whole numbers with an exponent.
+// maxWholeFloat is the value from which JSON encodes whole numbers with an exponent.
 const maxWholeFloat = 1e21
 
-// Decode returns the content of a YAML document as Kubernetes does. Kubernetes converts the document to JSON and
+// Decode returns the content of a YAML document like Kubernetes does. Kubernetes converts the document to JSON and
 // decodes that; skipping the JSON saves a third of the time. Like Kubernetes, Decode reads YAML 1.1, and the last of
 // several equal keys wins. The content consists of maps with string keys, slices, strings, bools, int64 and float64; it
-// is nil if the document holds only blanks and comments. Unlike Kubernetes, which takes the first of several values,
-// Decode returns a *SecondValueError if there is more than one. It fails as CheckSize does.
+// is nil if the document contains only blanks and comments. Unlike Kubernetes, which uses the first of several values,
+// Decode returns a *SecondValueError if there is more than one. It fails if CheckSize does.
 func Decode(document []byte) (any, error) {
 	return decode(document, false)
 }
 
-// DecodeUnique is Decode for documents in which no key may occur twice in a map; if one does, the error is an
-// *EqualKeysError. A key may replace one that a merge key (<<) brings.
+// DecodeUnique is Decode, except that it returns an *EqualKeysError if a key occurs twice in a map. A key may override
+// one from a merge key (<<).
 func DecodeUnique(document []byte) (any, error) {
 	content, err := decode(document, true)
 	var mistyped *yaml.TypeError
@@ -48,8 +48,8 @@ func DecodeUnique(document []byte) (any, error) {
 	return Decode(document)
 }
 
-// decode implements Decode. If it is strict, duplicate keys are among the reasons of a TypeError, including keys that
-// replace those of a merge key.
+// decode implements Decode. If strict is true, a TypeError reports duplicate keys, including keys that override those
+// of a merge key.
 func decode(document []byte, strict bool) (any, error) {
 	if err := CheckSize(document); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func fromYAML(value any) (any, error) {
 	case int:
 		return int64(value), nil
 	case uint64:
-		// It is larger than int64.
+		// It is larger than an int64.
 		return float64(value), nil
 	case float64:
 		return fromFloat(value)
@@ -96,7 +96,7 @@ func fromYAML(value any) (any, error) {
 	}
 }
 
-// validText replaces each invalid byte; only binary data has any.
+// validText replaces invalid bytes, which only binary data contain.
 func validText(text string) string {
 	if utf8.ValidString(text) {
 		return text
@@ -150,7 +150,7 @@ func keyFromYAML(key any) (string, error) {
 	}
 }
 
-// EqualKeysError means that a key occurs twice in a map. Decoders take the last one, and silently drop the others.
+// EqualKeysError means that a key occurs twice in a map. Decoders silently drop all but the last one.
 type EqualKeysError struct {
 	// Key is the key.
 	Key string
@@ -158,7 +158,7 @@ type EqualKeysError struct {
 	Line, First int
 }
 
-// Error names the key and both lines.
+// Error returns a text with the key and both lines.
 func (e *EqualKeysError) Error() string {
 	return fmt.Sprintf("line %d: key %q is already set on line %d; a key may occur only once in a map", e.Line, e.Key, e.First)
 }
@@ -189,20 +189,20 @@ func equalKeysIn(node *yamlv3.Node) *EqualKeysError {
 	return nil
 }
 
-// SecondValueError means that a document has several values, such as {…} after {…}. Decoders take the first one, and
-// silently drop the others.
+// SecondValueError means that a document has several values, such as {…} after {…}. Decoders silently drop all but the
+// first one.
 type SecondValueError struct {
 	// Line is the line of the second value, from 1.
 	Line int
 }
 
-// Error names the line.
+// Error returns a text with the line.
 func (e *SecondValueError) Error() string {
 	return fmt.Sprintf("line %d: another value begins here; a document may contain only one, and documents are separated by lines with ---", e.Line)
 }
 
 // CheckSingle returns a *SecondValueError if a text has more than one value, with or without separators. Documents
-// without content do not count. It accepts invalid YAML, which the decoder refuses. It fails as CheckSize does.
+// without content do not count. It accepts invalid YAML, which the decoder refuses. It fails if CheckSize does.
 func CheckSingle(text []byte) error {
 	if err := CheckSize(text); err != nil {
 		return err
@@ -213,7 +213,7 @@ func CheckSingle(text []byte) error {
 	return nil
 }
 
-// hasSecond reports whether a text has more than one value. One that cannot be decoded does not count.
+// hasSecond reports whether a text has more than one value. It returns false if the first one cannot be decoded.
 func hasSecond(text []byte) bool {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var content any
@@ -225,8 +225,8 @@ func hasSecond(text []byte) bool {
 	return hasMore(decoder)
 }
 
-// CheckSeparated returns a *SecondValueError if one of the documents of a text, which lines with --- separate, has more
-// than one value. It accepts invalid YAML, which the decoder refuses. It fails as CheckSize does.
+// CheckSeparated returns a *SecondValueError if a document of a text, in which lines with --- separate documents, has
+// more than one value. It accepts invalid YAML, which the decoder refuses. It fails if CheckSize does.
 func CheckSeparated(text []byte) error {
 	if err := CheckSize(text); err != nil {
 		return err
@@ -287,26 +287,25 @@ func hasMore(decoder *yaml.Decoder) bool {
 	}
 }
 
-// lineOfSecond returns the line of the second value: the first line such that the text up to it has more than one
-// value.
+// lineOfSecond returns the line of the second value: the first line up to which the text has more than one value.
 func lineOfSecond(text []byte) int {
 	lines := slices.Collect(bytes.Lines(text))
 	return 1 + sort.Search(len(lines)-1, func(i int) bool { return hasSecond(bytes.Join(lines[:i+1], nil)) })
 }
 
 const (
-	// maxValues is the limit for the values in a text: each takes up to 600 bytes while it is decoded. The index of a
-	// repository has so many in about 50 MiB.
+	// maxValues is the maximum number of values in a text, because each takes up to 600 bytes during decoding. The
+	// index of a repository has as many in about 50 MiB.
 	maxValues = 3 << 20
-	// maxGrowth is how many times its length a text may have with its aliases replaced, apart from freeGrowth bytes:
-	// objects are encoded without aliases.
+	// maxGrowth is the maximum factor by which replacing aliases may increase the size of a text, apart from freeGrowth
+	// bytes: objects are encoded without aliases.
 	maxGrowth, freeGrowth = 8, 64 << 10
-	// valueSize is what counts for a value in addition to its text.
+	// valueSize is the size that counts for a value in addition to its text.
 	valueSize = 8
 )
 
-// CheckSize fails if texts in YAML would take much more memory when they are decoded than their length makes one
-// expect. It accepts invalid YAML, which the decoder refuses.
+// CheckSize fails if decoding YAML texts would take much more memory than their length suggests. It accepts invalid
+// YAML, which the decoder refuses.
 func CheckSize(texts ...[]byte) error {
 	length := 0
 	for _, text := range texts {
@@ -342,8 +341,8 @@ func hasAliases(text []byte) bool {
 	return hasReference(text, '&') && hasReference(text, '*')
 }
 
-// hasReference looks for a sign at the beginning of a value. YAML also has line breaks outside of ASCII, and may be
-// in UTF-16.
+// hasReference reports whether a sign may begin a value. YAML also has line breaks outside of ASCII, and may be in
+// UTF-16.
 func hasReference(text []byte, sign byte) bool {
 	for at := 0; ; at++ {
 		next := bytes.IndexByte(text[at:], sign)
@@ -358,7 +357,7 @@ func hasReference(text []byte, sign byte) bool {
 	}
 }
 
-// without returns what is left of a number of bytes after a value; it is negative if that is not enough.
+// without subtracts the size of a value from a number of bytes. The result is negative if there are too few.
 func without(left int, value any) int {
 	left -= valueSize
 	switch value := value.(type) {
@@ -378,10 +377,10 @@ func without(left int, value any) int {
 	return left
 }
 
-// CheckJSON returns an error if JSON texts together may have more than that many values: objects, lists, and what
-// follows the first value in these. A value may take a hundred times as much memory as text, so texts from a client
-// that is not trusted are checked before they are decoded. CheckJSON needs no memory. It does not check whether the
-// texts are valid.
+// CheckJSON returns an error if JSON texts together may have more than limit values: objects, lists, and every further
+// element or field in these. A value may take a hundred times as much memory as its text, so texts from untrusted
+// clients are checked before they are decoded. CheckJSON needs no memory. It does not check whether the texts are
+// valid.
 func CheckJSON(limit int, texts ...[]byte) error {
 	values := 0
 	for _, text := range texts {
@@ -400,10 +399,10 @@ func CheckJSON(limit int, texts ...[]byte) error {
 	return checkValues(values, limit)
 }
 
-// CheckYAML is CheckJSON for YAML. It may count a part of a string as a value.
+// CheckYAML is CheckJSON for YAML. It may count parts of strings as values.
 func CheckYAML(limit int, texts ...[]byte) error { return checkValues(countYAML(texts), limit) }
 
-// countYAML returns at least the number of values in texts. It needs no memory.
+// countYAML returns an upper limit for the number of values in texts. It needs no memory.
 func countYAML(texts [][]byte) int {
 	values := 0
 	for _, text := range texts {

@@ -31,8 +31,8 @@ import (
 type Inherit func(list, item *unstructured.Unstructured)
 
 // Objects returns the object that a decoded document describes or, if that is a list, the objects in the list and in
-// nested lists. A document without content has none. The objects take over the content. If inherit is nil, items
-// inherit only the type from their lists.
+// nested lists. A document without content has none. The objects use the content without copying it. If inherit is nil,
+// items inherit only the type from their lists.
 func Objects(content any, inherit Inherit) ([]*unstructured.Unstructured, error) {
 	switch content := content.(type) {
 	case nil:
@@ -82,7 +82,7 @@ func expand(content map[string]any, inherit Inherit) ([]*unstructured.Unstructur
 	return objects, nil
 }
 
-// itemsOf refuses items that are no list: treating them as an empty list would delete the former items.
+// itemsOf returns an error if items is not a list: treating it as an empty list would delete the former items.
 func itemsOf(content map[string]any) ([]any, error) {
 	switch items := content["items"].(type) {
 	case []any:
@@ -168,15 +168,15 @@ func checkMetadata(content map[string]any) error {
 // hookAnnotation makes an object a hook of Argo CD.
 const hookAnnotation = "argocd.argoproj.io/hook"
 
-// isNamedLater reports whether an object is a hook of Argo CD. The reader of hooks gives it a name; if nobody does, it
-// is refused when it would be applied.
+// isNamedLater reports whether an object is a hook of Argo CD. Such an object may get its name later; without one,
+// applying it fails.
 func isNamedLater(metadata map[string]any) bool {
 	annotations, _ := metadata["annotations"].(map[string]any)
 	return annotations[hookAnnotation] != nil
 }
 
-// checkStrings makes sure that a field of the metadata is a map of strings. Null stands for the empty string,
-// as it does for the API server, or for no map at all.
+// checkStrings checks that a field of the metadata is a map of strings. Like for the API server, null stands for the
+// empty string or for no map.
 func checkStrings(metadata map[string]any, field string) error {
 	if metadata[field] == nil {
 		delete(metadata, field)
@@ -206,7 +206,7 @@ func nameOf(content map[string]any) string {
 	return "<no name>"
 }
 
-// Describe says in plain words what a value is, such as "a map".
+// Describe returns the kind of a value in plain words, such as "a map".
 func Describe(value any) string {
 	switch value := value.(type) {
 	case map[string]any:
@@ -214,17 +214,17 @@ func Describe(value any) string {
 	case []any:
 		return "a list"
 	case string:
-		// It may be confidential.
+		// The text may be confidential.
 		return "text"
 	default:
 		return fmt.Sprintf("the value %v", value)
 	}
 }
 
-// Normalize returns a copy of the given values with nothing but string-keyed maps, slices and scalars, whose numbers
-// are int64 or float64. Renderers silently ignore, refuse, or might change other types, such as a []string, a
-// json.Number or a pointer to a struct, which a hand-written ToUnstructured may return, and the copying of unstructured
-// objects panics. The result is never nil. An error names the value: it has no JSON form, or is an integer beyond
+// Normalize returns a copy of the given values with only string-keyed maps, slices and scalars; numbers are int64 or
+// float64. Other types, such as a []string, a json.Number or a pointer to a struct, may come from a hand-written
+// ToUnstructured. Renderers silently ignore, refuse, or might change them, and copying an unstructured object with them
+// panics. The result is never nil. An error contains the path of a value without a JSON form, or of an integer beyond
 // int64.
 func Normalize(values map[string]any) (map[string]any, error) {
 	normalized, err := normalizeMap(values)
@@ -262,7 +262,7 @@ func IsNormal(value any) bool {
 	}
 }
 
-// locatedError says what is wrong with a value. The path is made on the way back: usually, nothing is wrong.
+// locatedError is an error with the path of a value. The path is built only if there is an error.
 type locatedError struct {
 	path string
 	err  error
@@ -270,7 +270,7 @@ type locatedError struct {
 
 func (e *locatedError) Error() string { return e.err.Error() }
 
-// at returns the error with a path below the given one.
+// at adds the parent's path to the error.
 func at(path string, err error) error {
 	var located *locatedError
 	if errors.As(err, &located) {
@@ -319,7 +319,7 @@ func normalizeValue(value any) (any, error) {
 	}
 }
 
-// viaJSON makes a value of another type one of those that JSON has.
+// viaJSON converts a value of another type through JSON.
 func viaJSON(value any) (any, error) {
 	raw, err := json.Marshal(value)
 	if err != nil {
@@ -355,9 +355,9 @@ func IsNil(value any) bool {
 	return pointer.Kind() == reflect.Pointer && pointer.IsNil()
 }
 
-// Digest returns the SHA-256 of the JSON form of v, in lower-case hexadecimal. Map keys are
-// sorted, struct fields have the order of their declaration; so a struct and a map of the same content
-// usually differ. It fails if v has no JSON form.
+// Digest returns the SHA-256 of the JSON form of v, in lower-case hexadecimal. Map keys are sorted, struct fields have
+// the order of their declaration; so a struct and a map with the same content usually differ. It fails if v has no JSON
+// form.
 func Digest(v any) (string, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -367,7 +367,7 @@ func Digest(v any) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// DigestOfMap is Of for a map that may be large: of a value that is a slice of maps, it encodes one at a time.
+// DigestOfMap is Digest for a large map. It encodes slices of maps element by element.
 func DigestOfMap(content map[string]any) (string, error) {
 	sum := sha256.New()
 	sum.Write([]byte("{"))
@@ -398,7 +398,7 @@ func addList(sum hash.Hash, list []map[string]any) error {
 	return nil
 }
 
-// add adds the JSON form of the element of a list or map with that index.
+// add adds the JSON form of the list element, or map key or value, with that index.
 func add(sum hash.Hash, index int, v any) error {
 	raw, err := json.Marshal(v)
 	if index > 0 {
@@ -408,15 +408,15 @@ func add(sum hash.Hash, index int, v any) error {
 	return err
 }
 
-// OwnerLabel returns the value of the owner label for an owner id: the lower-case, unpadded base32 form of
-// its SHA-256. It is 52 characters long and always a valid label value.
+// OwnerLabel returns the value of the owner label for an owner ID: the lower-case, unpadded base32 form of its SHA-256.
+// It is 52 characters long and always a valid label value.
 func OwnerLabel(ownerID string) string {
 	sum := sha256.Sum256([]byte(ownerID))
 	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:]))
 }
 
-// Keyed returns a digest that cannot be computed without the key, in the form of Of: the HMAC-SHA-256 of the digest.
-// Without a key it returns the digest as it is.
+// Keyed returns a digest that cannot be computed without the key, in the form of Digest: the HMAC-SHA-256 of the given
+// digest. Without a key, it returns the given digest.
 func Keyed(key []byte, digest string) string {
 	if len(key) == 0 {
 		return digest
@@ -426,9 +426,9 @@ func Keyed(key []byte, digest string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// Encode returns the YAML document with this content, which is as Decode returns it. The keys of maps are sorted.
-// Kubernetes encodes it as JSON first, and converts that; the result is the same, in a third of the time, but only
-// whole numbers beyond int64 have an exponent.
+// Encode returns the YAML document for a content in the form that Decode returns. The keys of maps are sorted.
+// Kubernetes encodes to JSON first and converts that. The result is the same in a third of the time, but only whole
+// numbers beyond int64 have an exponent.
 func Encode(content any) ([]byte, error) {
 	document, err := yaml.Marshal(content)
 	if err != nil {

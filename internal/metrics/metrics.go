@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics has the runtime's Prometheus collectors. Existing dashboards use their names and labels:
-// do not rename them.
+// Package metrics contains the runtime's Prometheus collectors. Existing dashboards use their names and labels: do not
+// rename them.
 //
 // New registers the collectors once per registry, and binds them to one controller. Series of a component exist from
 // the first SetComponent until RemoveComponent.
@@ -51,7 +51,7 @@ type Controller struct {
 
 // New returns the metrics of a controller. They are registered on the first call for a registry; if registerer is nil,
 // that is the one of controller-runtime. It fails if the registry holds other collectors with the same names. Counters
-// are present from then on, so that alert rules see their first increase.
+// exist from then on, so that alert rules see their first increase.
 func New(registerer prometheus.Registerer, controller string) (*Controller, error) {
 	if registerer == nil {
 		registerer = ctrlmetrics.Registry
@@ -81,7 +81,7 @@ func (c *Controller) Reconciled(err error) {
 func errorType(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
-		// A remote server may put any number into a Status, and each would be a series for ever.
+		// A remote server may put any number into a Status, and each would create a permanent series.
 		if code := int(status.Status().Code); http.StatusText(code) != "" {
 			return strconv.Itoa(code)
 		}
@@ -89,7 +89,7 @@ func errorType(err error) string {
 	return "other"
 }
 
-// A Refusal says why a component or its dependents were refused.
+// A Refusal is the reason why a component or its dependents were refused.
 type Refusal string
 
 const (
@@ -107,8 +107,8 @@ func (c *Controller) Refused(reason Refusal) {
 	c.refusals.WithLabelValues(string(reason)).Inc()
 }
 
-// Operated counts an operation on a dependent, whether it succeeded or not: "read" of a single dependent, "create",
-// "update" for any write to an existing one, or "delete".
+// Operated counts an operation on a dependent, successful or failed: "read" of a single dependent, "create", "update"
+// for any write to an existing one, or "delete".
 func (c *Controller) Operated(action string) {
 	c.operations.WithLabelValues(action).Inc()
 }
@@ -128,7 +128,7 @@ func (c *Controller) ClientsActive(count int) {
 	c.activeClients.set(float64(count))
 }
 
-// HostDropped removes what controller-runtime has counted of requests to a host, which the operator no longer uses.
+// HostDropped removes controller-runtime's request counters of a host that the operator no longer uses.
 func (c *Controller) HostDropped(host string) {
 	c.hosts.DeletePartialMatch(prometheus.Labels{"host": host})
 }
@@ -236,8 +236,8 @@ func newCollectors(registerer prometheus.Registerer, controller string) (*Contro
 	return c, nil
 }
 
-// hostsOfControllerRuntime returns the collector that controller-runtime registers itself. Registering one of the same
-// description yields it. If a later version describes it differently, nothing is removed from it.
+// hostsOfControllerRuntime returns the collector that controller-runtime itself registers: registering one with the
+// same description returns it. If a later version describes it differently, no series are removed from it.
 func hostsOfControllerRuntime() *prometheus.CounterVec {
 	r := &registration{registerer: ctrlmetrics.Registry}
 	return register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -270,7 +270,7 @@ func withController(labels []string) []string { return append([]string{"controll
 // gauges are a gauge and its deprecated alias.
 type gauges [2]*prometheus.GaugeVec
 
-// renamed registers a gauge, and an alias that ends in "_total", as its name did at first; only counters should.
+// renamed registers a gauge, and an alias with its former suffix "_total", which only counters should have.
 func (r *registration) renamed(name string, help string, labels ...string) gauges {
 	return gauges{r.gauge(name, help, labels...), r.gauge(name+"_total", "Deprecated: use "+prefix+name, labels...)}
 }

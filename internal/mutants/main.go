@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Mutants measures what the tests notice. It takes a list of small changes that break the code, makes one at a time,
-// and runs the tests that should fail.
+// Mutants measures how many defects the tests detect. It takes a list of small changes that break the code, makes one
+// at a time, and runs the tests that should fail.
 //
 //	make mutants
 //	go run ./internal/mutants -list
@@ -12,8 +12,8 @@
 // build"). So a run may be interrupted, and files may be edited meanwhile. Before the first change, the chosen tests
 // run on the unchanged code: tests that fail anyway prove nothing.
 //
-// The exit code is 1 if less than 95 % of the mutants are noticed. Mutants that do not fit the code, do not compile, or
-// have no test count as not noticed.
+// The exit code is 1 if less than 95 % of the mutants are detected. Mutants that do not match the code, do not compile,
+// or have no test count as not detected.
 package main
 
 import (
@@ -42,7 +42,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// demanded is the percentage of mutants that must be noticed.
+// demanded is the percentage of mutants that must be detected.
 const demanded = 95
 
 func main() {
@@ -55,7 +55,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns the exit code: 1 if too few mutants are noticed, 2 with an error.
+// run returns the exit code: 1 if too few mutants are detected, 2 with an error.
 func run(ctx context.Context, args []string, out io.Writer) (int, error) {
 	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
 	names := flags.String("run", "", "take only mutants whose name matches this regular expression")
@@ -80,7 +80,7 @@ func run(ctx context.Context, args []string, out io.Writer) (int, error) {
 	return measure(ctx, l, out, chosen)
 }
 
-// measure tries the mutants, and prints what was noticed.
+// measure tries the mutants, and prints the results.
 func measure(ctx context.Context, l *lab, out io.Writer, chosen []mutant) (int, error) {
 	broken := l.baseline(ctx, chosen)
 	count := 0
@@ -112,7 +112,7 @@ func measure(ctx context.Context, l *lab, out io.Writer, chosen []mutant) (int, 
 	return 0, nil
 }
 
-// list prints the mutants and returns the exit code: 1 if one of them does not fit the code.
+// list prints the mutants. It returns the exit code 1 if one of them does not match the code, and 0 otherwise.
 func list(out io.Writer, chosen []mutant) int {
 	misfits := 0
 	for _, m := range chosen {
@@ -145,7 +145,7 @@ type mutant struct {
 	TestPackage string `json:"testPackage,omitempty"`
 }
 
-// target is the package for "go test".
+// target returns the package argument for "go test".
 func (m mutant) target() string { return "./" + cmp.Or(m.TestPackage, m.Package) }
 
 // read returns the mutants of the list whose names match a regular expression.
@@ -207,7 +207,7 @@ func (m mutant) apply() (string, []byte, error) {
 	return "", nil, fmt.Errorf("%s has no function %s", m.Package, m.Function)
 }
 
-// find returns where the body of a function begins and ends, and zeros if the file does not contain the function.
+// find returns the offsets of the body of a function, and zeros if the file does not contain the function.
 func find(content []byte, function string) (start, end int) {
 	files := token.NewFileSet()
 	parsed, err := parser.ParseFile(files, "", content, parser.SkipObjectResolution)
@@ -222,7 +222,7 @@ func find(content []byte, function string) (start, end int) {
 	return 0, 0
 }
 
-// nameOf returns the name of a function, and for a method the name of its type before it.
+// nameOf returns the name of a function, prefixed by its type if it is a method.
 func nameOf(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return f.Name.Name
@@ -231,7 +231,7 @@ func nameOf(f *ast.FuncDecl) string {
 	return receiver + "." + f.Name.Name
 }
 
-// The verdicts about a mutant.
+// Verdicts about a mutant.
 const (
 	noticed     = "noticed"          // a test fails
 	survived    = "SURVIVED"         // all tests pass
@@ -245,7 +245,7 @@ const (
 // lab runs tests.
 type lab struct{ log io.Writer }
 
-// try makes a mutant, runs its tests, and returns a verdict with details.
+// try applies a mutant, runs its tests, and returns a verdict with details.
 func (l *lab) try(ctx context.Context, m mutant) (verdict, detail string) {
 	file, content, err := m.apply()
 	if err != nil {
@@ -298,14 +298,14 @@ func (l *lab) baseline(ctx context.Context, chosen []mutant) map[string]bool {
 	return broken
 }
 
-// impatience shortens how long tests wait (see internal/testenv): the tests of a mutant are expected to wait in vain.
+// impatience shortens how long tests wait (see internal/testenv), because the tests of a mutant usually wait in vain.
 const impatience = "TEST_PATIENCE=20s"
 
 // test runs tests of a package, with a further environment variable unless it is empty, and returns their output.
 func (l *lab) test(ctx context.Context, target, filter, variable string, flags ...string) (string, error) {
 	args := append([]string{"test", "-count=1", "-vet=off", "-timeout", "5m", "-run", filter}, flags...)
 	command := exec.CommandContext(ctx, "go", append(args, target)...)
-	// An interrupted go command also ends the test binary; a killed one does not.
+	// Interrupting the go command also ends the test binary; killing it does not.
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = 30 * time.Second
 	if variable != "" {
@@ -323,7 +323,7 @@ var (
 	message    = regexp.MustCompile(`(?m)^[^#\s].*`)
 )
 
-// judge reads the output of "go test".
+// judge derives the verdict from the output of "go test".
 func judge(output string, err error) (verdict, detail string) {
 	switch {
 	case strings.Contains(output, "[build failed]"), strings.Contains(output, "[setup failed]"):

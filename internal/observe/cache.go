@@ -49,11 +49,11 @@ type Options struct {
 	// Patience is how long Watch waits for the first list of a kind. After that, objects of the kind are read one by
 	// one until the list comes. Defaults to one minute.
 	Patience time.Duration
-	// MaxBytes limits the memory that the observations of all kinds take, estimated. A kind for which there is no room
-	// is read one by one from then on. It is for clusters that are not trusted. Defaults to no limit.
+	// MaxBytes limits the estimated memory for the observations of all kinds. If there is no room for a kind, its
+	// objects are read one by one from then on. Set it for untrusted clusters. Defaults to no limit.
 	MaxBytes int64
-	// Prepare is called with the resource of a kind before its objects are listed, each time they are. If it fails, the
-	// attempt does. Defaults to nothing.
+	// Prepare is called with the resource of a kind before each list of its objects. If it fails, the attempt fails.
+	// Defaults to nothing.
 	Prepare func(ctx context.Context, mapping *meta.RESTMapping) error
 	// Notify is called with the value of the owner label whenever the observation of a dependent has changed. It must
 	// not block, and may be called from several goroutines. Required.
@@ -136,7 +136,7 @@ func (c *Cache) quiet(ctx context.Context) context.Context {
 	return klog.NewContext(ctx, c.options.Log.V(1))
 }
 
-// Follow ends Options.Delay: all watches start now. Callers that are going to wait for changes call it.
+// Follow ends Options.Delay: all watches start now. Call it before waiting for changes.
 func (c *Cache) Follow() { c.follow.Do(func() { close(c.followed) }) }
 
 // awaitFollow returns when the delay is over.
@@ -150,12 +150,12 @@ func (c *Cache) awaitFollow(ctx context.Context) error {
 	return nil
 }
 
-// Need says that an owner has, or is about to have, dependents of a kind.
+// Need declares that an owner has, or will have, dependents of a kind.
 type Need struct {
 	// Kind is the kind in the version to watch.
 	Kind schema.GroupVersionKind
-	// Namespaces are those of the dependents; empty for cluster-scoped kinds. They matter only if the kind cannot be
-	// watched in the whole cluster.
+	// Namespaces are the namespaces of the dependents; empty for cluster-scoped kinds. They matter only if the kind
+	// cannot be watched in the whole cluster.
 	Namespaces []string
 	// Content means that the status of some of the dependents depends on their content, although Judges.JudgesMetadata
 	// reports otherwise. From then on, the kind is watched with its content as long as there is an owner that needs the
@@ -237,11 +237,11 @@ func (c *Cache) needed(gvk schema.GroupVersionKind) bool {
 	return false
 }
 
-// View says what the cache knows about one object.
+// View is the kind of knowledge that the cache has of an object.
 type View int
 
 const (
-	// Unseen means that the object's kind is not watched; only the server can tell.
+	// Unseen means that the object's kind is not watched; only the server knows the object's state.
 	Unseen View = iota
 	// Absent means that no such object has our label, according to a watch that is not older than our own last write.
 	Absent
@@ -249,8 +249,8 @@ const (
 	Present
 )
 
-// Get returns what is known about an object. If a Job or Pod is absent, the observation has the UID and the outcome of
-// the last one that had ended before it was gone, if that was a short while ago.
+// Get returns the observation of an object. For an absent Job or Pod, the observation has the UID and the outcome of
+// the last object of that name, if that had ended before it was gone, and a short while ago.
 func (c *Cache) Get(gvk schema.GroupVersionKind, namespace, name string) (Observation, View) {
 	if k := c.kind(gvk); k != nil {
 		return k.get(namespace, name)
@@ -258,7 +258,7 @@ func (c *Cache) Get(gvk schema.GroupVersionKind, namespace, name string) (Observ
 	return Observation{}, Unseen
 }
 
-// Record records what a read or the response of a write has shown.
+// Record records the observation from a read or from the response to a write.
 func (c *Cache) Record(gvk schema.GroupVersionKind, namespace, name string, observation Observation) {
 	if k := c.kind(gvk); k != nil {
 		k.record(namespace, name, observation)
@@ -358,9 +358,9 @@ func (w *typeWatch) run(resource schema.GroupVersionResource) {
 	})
 }
 
-// RecordLabel returns the key of the label which says that the object records dependents, of any operator or clm; empty
-// if there is none. Such an object must not be a dependent: deleting it, or restoring an earlier state, would make its
-// owner lose or confuse its record.
+// RecordLabel returns the key of the label that marks an object as a record of dependents, of any operator or clm;
+// empty if there is none. Such an object must not be a dependent: deleting it, or restoring an earlier state, would
+// make its owner lose or confuse its record.
 func RecordLabel(labels map[string]string) string {
 	found := ""
 	for key, value := range labels {

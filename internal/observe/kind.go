@@ -21,7 +21,7 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// kind watches all labelled objects of one type: by one feed for the whole cluster where that is allowed, otherwise by
+// kind watches all labeled objects of one type: by one feed for the whole cluster where that is allowed, otherwise by
 // one feed for each needed namespace where that is allowed.
 type kind struct {
 	cache  *Cache
@@ -53,7 +53,7 @@ func newKind(cache *Cache, gvk schema.GroupVersionKind, content bool) *kind {
 	return k
 }
 
-// need replaces what an owner needs.
+// need replaces the need of an owner.
 func (k *kind) need(now, before Need) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -86,8 +86,8 @@ func (k *kind) watchesContent() bool {
 	return k.content
 }
 
-// watchContent has the kind watched with the content of its objects from now on. If it was watched by metadata only,
-// all feeds begin anew, because what they have observed was judged without the content.
+// watchContent switches to watching objects with their content. If the kind was watched by metadata only, all feeds
+// start again, because their observations were judged without the content.
 func (k *kind) watchContent() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -129,10 +129,10 @@ func (k *kind) dropLocked(namespace string) {
 	}
 }
 
-// wholeCluster is the mode of kinds that nothing restricts.
+// wholeCluster is the mode of kinds without restrictions.
 const wholeCluster = "watched in the whole cluster"
 
-// settle changes the state of a feed by a function that reports whether that is news, and tells those who wait for it.
+// settle changes the state of a feed. If change reports news, settle wakes all waiters, and logs a changed mode.
 func (k *kind) settle(f *feed, change func() (news bool)) {
 	k.mu.Lock()
 	mode := ""
@@ -149,9 +149,9 @@ func (k *kind) settle(f *feed, change func() (news bool)) {
 	}
 }
 
-// settledLocked adapts the feeds to the new state of one of them, and wakes those who wait for it. It returns the mode
-// if that has to be logged; else "". As long as other feeds are starting, the mode is not final. That the server cannot
-// be reached for a while changes no mode.
+// settledLocked updates the feeds after one of them has changed its state, and wakes all waiters. It returns the mode
+// if that has to be logged; otherwise "". The mode is not final while other feeds are starting, and does not change
+// while the server is temporarily unreachable.
 func (k *kind) settledLocked(f *feed) (mode string) {
 	if f.namespace == "" && f.forbidden() {
 		k.splitLocked()
@@ -201,7 +201,7 @@ func (k *kind) awaitFeeds(ctx context.Context) error {
 	}
 }
 
-// feedLocked returns the synchronised feed that covers the namespace; nil if there is none.
+// feedLocked returns the synchronized feed that covers the namespace; nil if there is none.
 func (k *kind) feedLocked(namespace string) *feed {
 	if f := k.feeds[""]; f.synced() {
 		return f
@@ -229,7 +229,7 @@ func (k *kind) record(namespace, name string, observation Observation) {
 	}
 }
 
-// modeLocked says how the kind is observed.
+// modeLocked describes how the kind is observed.
 func (k *kind) modeLocked() string {
 	watched := k.watchedLocked()
 	switch {
@@ -307,13 +307,13 @@ func (f *feed) inheritLocked(other *feed) {
 }
 
 var (
-	// errStarting says why objects are read one by one before the first list has come.
+	// errStarting is the reason for reading objects one by one before the first list has arrived.
 	errStarting = errors.New("not synchronised yet")
 	// errOverdue means that the server has accepted the first list, but does not complete it.
 	errOverdue = errors.New("the first list takes too long")
 )
 
-// overdue ends waiting for the first list, which may still come.
+// overdue ends the wait for the first list, which may still arrive.
 func (f *feed) overdue() {
 	f.kind.settle(f, func() (news bool) {
 		if news = f.state == feedStarting; news {
@@ -334,7 +334,7 @@ func (f *feed) run(ctx context.Context) {
 	})
 }
 
-// end forgets the objects of a feed that has ended.
+// end drops the objects of a feed that has ended.
 func (f *feed) end() {
 	f.kind.settle(f, func() (news bool) {
 		f.releaseLocked()
@@ -345,7 +345,7 @@ func (f *feed) end() {
 	})
 }
 
-// releaseLocked forgets the objects. The responses of our writes stay, for a feed that takes the place of this one.
+// releaseLocked drops the objects. The responses of our writes stay, for a feed that replaces this one.
 func (f *feed) releaseLocked() {
 	f.state = feedBroken
 	if f.objects == nil {
@@ -382,7 +382,7 @@ func (f *feed) listAndWatch(ctx context.Context) error {
 func (f *feed) failed(err error) {
 	f.kind.settle(f, func() (news bool) {
 		if err == nil && f.synced() {
-			// The watch has ended and is going to be resumed. The observations stay valid, since a watch may lag anyway.
+			// The watch has ended and will be resumed. The observations stay valid, since a watch may lag anyway.
 			return false
 		}
 		f.state, f.err, f.listed = feedBroken, err, false
@@ -390,7 +390,7 @@ func (f *feed) failed(err error) {
 	})
 }
 
-// getLocked returns what a synchronised feed knows about an object.
+// getLocked returns the observation of an object by a synchronized feed.
 func (f *feed) getLocked(key types.NamespacedName) (Observation, View) {
 	seen, ok := f.objects[key]
 	written, wrote := f.own[key]
@@ -406,7 +406,7 @@ func (f *feed) getLocked(key types.NamespacedName) (Observation, View) {
 	return f.ended[key], Absent
 }
 
-// recordLocked takes what a read or the response of a write has shown to a synchronised feed.
+// recordLocked adds the observation from a read or from the response to a write to a synchronized feed.
 func (f *feed) recordLocked(key types.NamespacedName, observation Observation) {
 	seen, ok := f.objects[key]
 	switch {

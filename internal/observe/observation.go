@@ -21,7 +21,7 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// Observation is what decisions need to know about a dependent.
+// Observation has the state of a dependent that decisions need.
 type Observation struct {
 	// UID of the object.
 	UID types.UID
@@ -51,7 +51,7 @@ type Observation struct {
 	Message string
 	// Reason is the status in the vocabulary of the judge; empty if it has none.
 	Reason string
-	// Grade says how well the object does its job; empty if that is not known.
+	// Grade is the grade of the object; empty if it is not known.
 	Grade status.Grade
 	// Deadline is when the status may change without an event; zero if it cannot.
 	Deadline time.Time
@@ -87,7 +87,7 @@ func (o Observation) OlderThan(resourceVersion string) bool {
 	return apiserver.Older(o.ResourceVersion, resourceVersion)
 }
 
-// Judges compute the statuses of dependents. An owner is given by the value of its label.
+// Judges compute the statuses of dependents. An owner is identified by the value of its label.
 type Judges interface {
 	// Judge returns the status of a dependent, and the rules that hold for its owner.
 	Judge(owner string, object *unstructured.Unstructured) (result status.Result, rules string)
@@ -100,7 +100,7 @@ type Judges interface {
 	JudgesMetadata(kind schema.GroupKind) bool
 }
 
-// finalizers is the path of the field of that name.
+// finalizers is the path of metadata.finalizers.
 var finalizers = []fieldpath.Path{fieldpath.MakePathOrDie("metadata", "finalizers")}
 
 // Reader turns objects into observations.
@@ -198,8 +198,8 @@ func RunsToCompletion(kind schema.GroupKind) bool {
 	return kind == schema.GroupKind{Group: "batch", Kind: "Job"} || kind == schema.GroupKind{Kind: "Pod"}
 }
 
-// outcome returns the status that a Job or Pod had when its deletion was requested, if it had ended by then. What
-// happens to it later is the consequence of its deletion.
+// outcome returns the status that a Job or Pod had when its deletion was requested, if it had ended by then. Later
+// changes of its status are a consequence of the deletion.
 func (r *Reader) outcome(owner string, object *unstructured.Unstructured, judge judging) status.Status {
 	requested := object.GetDeletionTimestamp()
 	if requested == nil || !RunsToCompletion(object.GroupVersionKind().GroupKind()) {
@@ -222,7 +222,7 @@ func (r *Reader) outcome(owner string, object *unstructured.Unstructured, judge 
 	return ""
 }
 
-// endOf returns when a Job or Pod ended; zero if it has not, or does not say so.
+// endOf returns the time at which a Job or Pod ended; zero if it has not ended, or does not record the time.
 func endOf(object *unstructured.Unstructured) time.Time {
 	if object.GetKind() == "Job" {
 		return latest(object, []string{"status", "conditions"}, func(condition map[string]any) (string, bool) {

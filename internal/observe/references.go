@@ -72,12 +72,12 @@ type ReferencedContent struct {
 type ReferenceOptions struct {
 	// Reader reads content; it must not be backed by a cache. Required.
 	Reader client.Reader
-	// Metadata watches. Required.
+	// Metadata is the client for watches. Required.
 	Metadata metadata.Interface
-	// Notify is called with an owner when an object that it uses appears, changes or goes. It must not block, and may
-	// be called from several goroutines. Required.
+	// Notify is called with an owner when an object that it uses is added, changed or removed. It must not block, and
+	// may be called from several goroutines. Required.
 	Notify func(owner apitypes.NamespacedName)
-	// Log receives once which objects cannot be watched. Defaults to no log.
+	// Log receives a line when the objects of a kind in a namespace cannot be watched. Defaults to no log.
 	Log logr.Logger
 }
 
@@ -160,7 +160,7 @@ func (w *ReferenceWatcher) drop(owner apitypes.NamespacedName, key ReferenceKey)
 	}
 }
 
-// Read returns the content of an object to an owner that uses it. If the object does not exist, the error is that of
+// Read returns the content of an object to an owner that uses it. If the object does not exist, the error wraps that of
 // the API server.
 func (w *ReferenceWatcher) Read(ctx context.Context, owner apitypes.NamespacedName, key ReferenceKey) (*ReferencedContent, error) {
 	if content := w.known(owner, key); content != nil {
@@ -183,14 +183,14 @@ func (w *ReferenceWatcher) Read(ctx context.Context, owner apitypes.NamespacedNa
 	return content, nil
 }
 
-// give notes which version an owner has, empty if the object does not exist, provided that it uses the object.
+// give records the version that an owner was given (empty if the object does not exist), if it uses the object.
 func (w *ReferenceWatcher) give(owner apitypes.NamespacedName, key ReferenceKey, version string) {
 	if _, uses := w.owners[key][owner]; uses {
 		w.owners[key][owner] = version
 	}
 }
 
-// known returns content of which it is certain that it is not older than what the watch has seen.
+// known returns the stored content if it is not older than the version reported by the watch; otherwise nil.
 func (w *ReferenceWatcher) known(owner apitypes.NamespacedName, key ReferenceKey) *ReferencedContent {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -206,7 +206,7 @@ func (w *ReferenceWatcher) known(owner apitypes.NamespacedName, key ReferenceKey
 	return content
 }
 
-// ReadReference reads an object. If it does not exist, the error is that of the API server.
+// ReadReference reads an object. If it does not exist, the error wraps that of the API server.
 func ReadReference(ctx context.Context, reader client.Reader, key ReferenceKey) (*ReferencedContent, error) {
 	name := client.ObjectKey{Namespace: key.Namespace, Name: key.Name}
 	switch key.Kind {
@@ -231,8 +231,8 @@ func ReadReference(ctx context.Context, reader client.Reader, key ReferenceKey) 
 	}
 }
 
-// Unwatched lists the kinds of objects that an owner uses and that are read each time instead of being watched, in the
-// plural, sorted.
+// Unwatched returns the kinds of used objects that are read each time because they must not be watched, in the plural,
+// sorted.
 func (w *ReferenceWatcher) Unwatched(owner apitypes.NamespacedName) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -246,7 +246,7 @@ func (w *ReferenceWatcher) Unwatched(owner apitypes.NamespacedName) []string {
 	return slices.Compact(kinds)
 }
 
-// seen takes over what a watch has reported about one object.
+// seen handles an event about one object.
 func (f *referenceFeed) seen(object metav1.Object, gone bool) {
 	w, version := f.watcher, object.GetResourceVersion()
 	w.mu.Lock()
@@ -262,7 +262,7 @@ func (f *referenceFeed) seen(object metav1.Object, gone bool) {
 	w.notify(owners)
 }
 
-// replaced takes over a complete list.
+// replaced handles a complete list.
 func (f *referenceFeed) replaced(objects []metav1.Object) {
 	w := f.watcher
 	w.mu.Lock()
@@ -280,8 +280,8 @@ func (f *referenceFeed) replaced(objects []metav1.Object) {
 	w.notify(owners)
 }
 
-// concern adds the owners for which the version, empty if the object is gone, is news. What one owner was given says
-// nothing about the others: while nothing is watched, each of them may have read another version.
+// concern adds the owners for which the version (empty if the object is gone) is news. While nothing is watched, each
+// owner may have read a different version.
 func (w *ReferenceWatcher) concern(owners map[apitypes.NamespacedName]bool, key ReferenceKey, version string) {
 	for owner, given := range w.owners[key] {
 		if (version == "") != (given == "") || isNewer(version, given) {
@@ -359,7 +359,7 @@ type Name struct {
 }
 
 // named watches the metadata of one object, for all owners that read it. Its content is not kept: each owner reads it
-// as the identity that may.
+// with its own identity.
 type named struct {
 	cache  *Cache
 	name   Name
@@ -448,14 +448,14 @@ func (c *Cache) Version(name Name) (version string, view View) {
 // errOtherScope means that an object of a namespaced type has no namespace, or one of a cluster-scoped type has one.
 var errOtherScope = errors.New("the type has another scope")
 
-// run watches until it is cancelled. Where watching is not possible, it notifies the owners at growing intervals, so
+// run watches until it is canceled. Where watching is not possible, it notifies the owners at growing intervals, so
 // that they read the object themselves.
 func (n *named) run(ctx context.Context) {
 	defer time.AfterFunc(n.cache.options.Patience, n.overdue).Stop()
 	repeat(ctx, n.watch, func(err error) {
 		switch {
 		case cluster.IsNoMatch(err):
-			// No object of a type exists that is not served.
+			// There are no objects of a type that is not served.
 			n.set(true, "")
 			n.cache.absent.await(ctx, n.name.GroupVersionKind)
 		case err != nil:
@@ -464,7 +464,7 @@ func (n *named) run(ctx context.Context) {
 	})
 }
 
-// overdue ends waiting for the first list, which may still come.
+// overdue ends the wait for the first list, which may still arrive.
 func (n *named) overdue() {
 	n.cache.mu.Lock()
 	settled := n.isSettled
@@ -502,7 +502,8 @@ func (n *named) watch(ctx context.Context) error {
 	})
 }
 
-// set notes what is known of the object, and notifies the owners if that is something new, or if nothing is known.
+// set records the state of the object. Except for the first time, it notifies the owners if the state is new or
+// unknown.
 func (n *named) set(synced bool, version string) {
 	n.cache.mu.Lock()
 	isNews := n.isSettled && (!synced || n.synced != synced || n.version != version)

@@ -138,11 +138,12 @@ func (f *feed) Delete(object any) error {
 	return nil
 }
 
-// maxEnded is how many ends of objects are remembered. Each is of interest until the next call for its owner.
+// maxEnded is the maximum number of outcomes that a feed remembers. Each is needed only until the next call for its
+// owner.
 const maxEnded = 1000
 
-// noteEndLocked remembers how a Job or Pod had ended that is gone: its events may have come one after the other before
-// anybody has looked.
+// noteEndLocked remembers the outcome of a Job or Pod that is gone: all its events may have arrived before any call has
+// observed it.
 func (f *feed) noteEndLocked(key types.NamespacedName, last Observation, object any) {
 	result := last.Outcome
 	whole, isWhole := object.(*unstructured.Unstructured)
@@ -187,7 +188,8 @@ func (f *feed) Replace(objects []any, resourceVersion string) error {
 // replaceLocked stores a complete list, and returns the owners that may decide differently now.
 func (f *feed) replaceLocked(fresh map[types.NamespacedName]*Observation) map[string]bool {
 	f.receivedLocked()
-	// The list was received within the limit. What it replaces, also in other feeds, goes only now.
+	// The list was received within the limit. The observations that it replaces, also in other feeds, are dropped only
+	// now.
 	f.replacing = true
 	owners := map[string]bool{}
 	// An object that we have written may be gone before the feed received it.
@@ -205,8 +207,8 @@ func (f *feed) replaceLocked(fresh map[types.NamespacedName]*Observation) map[st
 	return owners
 }
 
-// opened takes the answer to a request to watch. Where listing is allowed and watching is not, each attempt begins with
-// a list: nobody follows what becomes of that, so from the first refusal on, a list counts only when the watch is open.
+// opened handles the answer to a watch request. If listing is allowed and watching is not, each attempt begins with a
+// list whose changes are not watched; so from the first refusal on, a list counts only when the watch is open.
 func (f *feed) opened(err error) {
 	f.kind.settle(f, func() (news bool) {
 		f.receivedLocked()
@@ -306,8 +308,8 @@ func (f *feed) notify(owners map[string]bool) {
 	}
 }
 
-// A server that is not trusted can send a list without end, and events about ever new objects. So Options.MaxBytes
-// limits what is kept of them, and objects are trimmed to that before the next page of a list is requested.
+// An untrusted server can send endless lists, and events about ever new objects. So Options.MaxBytes limits the
+// observations that are kept, and objects are trimmed to these before the next page of a list is requested.
 
 // errTooMany means that there is no room for the objects of a kind.
 var errTooMany = errors.New("the cluster has too many objects")
@@ -315,7 +317,7 @@ var errTooMany = errors.New("the cluster has too many objects")
 const (
 	// fixedSize is how much memory an observation takes besides its texts, with its place in a map, in bytes.
 	fixedSize = 600
-	// largestEntry is the maximum size of an entry: texts of an object that are longer are not those of an API server.
+	// largestEntry is the maximum size of an entry: a genuine API server does not send longer texts.
 	largestEntry = 16 << 10
 )
 
@@ -346,8 +348,8 @@ func (c *Cache) keep(now, before *entry) bool {
 	return c.options.fits(c.kept.Add(change)) && (c.options.MaxBytes <= 0 || size <= largestEntry)
 }
 
-// receiveLocked notes that an item of a list has come, which counts as kept until the list is complete. It reports false
-// if there is no room for the item. A list may be received beside the one that it is going to replace.
+// receiveLocked records that an item of a list has arrived, which counts as kept until the list is complete. It reports
+// false if there is no room for the item. A list may take room in addition to the one that it replaces.
 func (f *feed) receiveLocked(size int64) bool {
 	if f.objects == nil {
 		return false // the feed has ended

@@ -27,19 +27,19 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// source is what a watch covers.
+// source is the scope of a watch.
 type source struct {
 	resource schema.GroupVersionResource
 	// namespace is empty for all namespaces, selector and fields for all objects.
 	namespace, selector, fields string
 }
 
-// receiver takes what a watch reports. Of a cluster that is not trusted, it is given trimmed objects.
+// receiver handles the lists and events of a watch. For untrusted clusters, it receives trimmed objects.
 type receiver interface {
 	cache.TransformingStore
 	// begin is called before the first page of a list.
 	begin()
-	// opened takes the answer to a request to watch: nil if the watch is open.
+	// opened handles the answer to a watch request: nil if the watch is open.
 	opened(err error)
 }
 
@@ -135,7 +135,7 @@ func trimmed(list cache.ListWithContextFunc, store receiver) cache.ListWithConte
 	}
 }
 
-// events passes on what a watch of metadata reports, without labels and annotations.
+// events passes on the lists and events of a metadata watch, without labels and annotations.
 type events struct {
 	// all is called with a complete list, and one with each change after that.
 	all func(objects []metav1.Object)
@@ -228,11 +228,11 @@ func (c *Cache) ofType(ctx context.Context, gvk schema.GroupVersionKind, watch f
 	return err
 }
 
-// steady is how long a watch must last so that its end does not count as a failure. Where listing is allowed and
-// watching is not, each attempt begins with success.
+// steady is the minimum duration of a watch whose end does not count as a failure. If listing is allowed and watching
+// is not, each attempt begins with a success.
 const steady = 10 * time.Second
 
-// jitter is the part of a delay that is added at random at most.
+// jitter is the maximum random part that is added to a delay.
 const jitter = 0.25
 
 // repeat makes attempts to watch until the context ends, and calls a function after each of them.
@@ -263,7 +263,7 @@ func longestDelay(err error) time.Duration {
 	return time.Minute
 }
 
-// firstDelay is how long to wait before the first discovery of types that were not served.
+// firstDelay is the delay before the first discovery of types that were not served.
 const firstDelay = 250 * time.Millisecond
 
 // absences makes the watches of types that are not served wait until they are. One discovery serves all waiting types;

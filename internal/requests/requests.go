@@ -44,8 +44,7 @@ func (r Request) IsWrite() bool {
 	return r.Method != http.MethodGet && r.Method != http.MethodHead
 }
 
-// New takes the path apart: /api/v1/… or /apis/group/version/…, then, in both,
-// [namespaces/N/]resource[/name[/subresource]].
+// New parses the path: /api/v1/… or /apis/group/version/…, then, in both, [namespaces/N/]resource[/name[/subresource]].
 func New(method string, address *url.URL) Request {
 	request := Request{Method: method, Path: address.Path, Query: address.Query()}
 	parts := strings.Split(strings.Trim(address.Path, "/"), "/")
@@ -99,22 +98,22 @@ func (r *Recorder) Len() int {
 	return len(r.list)
 }
 
-// UnderWay returns the number of requests that were sent and have no response yet, so that they are not among the
-// others. A watch has its response when it begins.
+// UnderWay returns the number of requests that were sent and have no response yet; the other methods do not include
+// them. A watch has its response when it begins.
 func (r *Recorder) UnderWay() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.underWay
 }
 
-// Reset forgets the requests so far. Those that are under way are recorded later.
+// Reset drops the requests so far. Requests under way are recorded later.
 func (r *Recorder) Reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.list = nil
 }
 
-// Count returns the number of requests so far for which the condition holds.
+// Count returns the number of requests so far that meet the condition.
 func (r *Recorder) Count(condition func(Request) bool) int {
 	return len(slices.DeleteFunc(r.All(), func(request Request) bool { return !condition(request) }))
 }
@@ -145,7 +144,7 @@ func Summary(list []Request) string {
 	return lines.String()
 }
 
-// Wrap returns a transport that records each request. Its type is that of rest.Config.Wrap.
+// Wrap returns a transport that records each request. It is an argument for rest.Config.Wrap.
 func (r *Recorder) Wrap(next http.RoundTripper) http.RoundTripper {
 	return RoundTripper(func(request *http.Request) (*http.Response, error) {
 		entry := New(request.Method, request.URL)

@@ -3,7 +3,7 @@
 
 // Package rights computes the RBAC rules that a reconciler needs for given objects.
 //
-// The rules are for kinds and not for single objects, so that they stay right if there is another object of a kind.
-// They are for namespaces where that is possible: a Role can be there only if its namespace is. Objects in namespaces
-// that are themselves among the objects need rules for the whole cluster.
+// The rules are for kinds, not for single objects, so they stay right if there is another object of a kind. They are
+// for single namespaces where possible: a Role can exist only if its namespace does. Objects in namespaces that are
+// themselves among the objects need rules for the whole cluster.
 package rights

@@ -26,7 +26,7 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// KubernetesVersion is the version of a cluster whose version does not matter.
+// KubernetesVersion is the default version of a cluster.
 const KubernetesVersion = "v1.36.0"
 
 // OfflineOptions describe the cluster.
@@ -36,9 +36,9 @@ type OfflineOptions struct {
 	// APIVersions are served in addition to the stable ones of Kubernetes, as "group/version" or "group/version/Kind";
 	// the kinds are namespaced.
 	APIVersions []string
-	// Scheme has the types of the client. Required.
+	// Scheme contains the types of the client. Required.
 	Scheme *runtime.Scheme
-	// Objects are the objects of the cluster, which are copied. Defaults to none.
+	// Objects are the objects in the cluster. They are copied. Defaults to none.
 	Objects []client.Object
 }
 
@@ -70,7 +70,7 @@ func NewOfflineClient(options OfflineOptions) (cluster.Client, error) {
 	return cluster.NewClient(clnt, server, nil, &rest.Config{}, nil), nil
 }
 
-// Version returns the version information that an API server of the given version, in the form v1.2.3, reports.
+// Version returns the version information of an API server with the given version, in the form v1.2.3.
 func Version(text string) (version.Info, error) {
 	parsed, err := utilversion.ParseSemantic(text)
 	if err != nil {
@@ -79,7 +79,7 @@ func Version(text string) (version.Info, error) {
 	return version.Info{GitVersion: text, Major: fmt.Sprint(parsed.Major()), Minor: fmt.Sprint(parsed.Minor())}, nil
 }
 
-// Resources returns the discovery information of the kinds, which must be sorted, and a mapper for them.
+// Resources returns the discovery information and a mapper for the kinds, which must be sorted.
 func Resources(kinds []schema.GroupVersionKind) ([]*metav1.APIResourceList, meta.RESTMapper) {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	var lists []*metav1.APIResourceList
@@ -105,11 +105,11 @@ func Resources(kinds []schema.GroupVersionKind) ([]*metav1.APIResourceList, meta
 	return lists, mapper
 }
 
-// stable matches the versions that every cluster serves. Others are left out: a generator that finds an old version
+// stable matches versions that every cluster serves. Others are left out, because a generator that finds an old version
 // would render objects that no current cluster accepts.
 var stable = regexp.MustCompile(`^v[0-9]+$`)
 
-// clusterScoped are the cluster-scoped kinds of Kubernetes. The Go types do not have the scope.
+// clusterScoped are the cluster-scoped kinds of Kubernetes. The Go types do not contain the scope.
 var clusterScoped = []string{
 	"APIService", "CSIDriver", "CSINode", "CertificateSigningRequest", "ClusterRole", "ClusterRoleBinding", "ComponentStatus",
 	"CustomResourceDefinition", "DeviceClass", "FlowSchema", "IPAddress", "IngressClass", "MutatingAdmissionPolicy",

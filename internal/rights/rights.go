@@ -30,40 +30,40 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Request says what rights are needed for.
+// Request describes what rights are needed for.
 type Request struct {
-	// ReconcilerName is the prefix of the annotations that are policies. Required.
+	// ReconcilerName is the prefix of policy annotations. Required.
 	ReconcilerName string
-	// Namespace is where objects are whose manifest names no namespace. Required, unless Everywhere.
+	// Namespace is the namespace of objects whose manifests have none. Required, unless Everywhere.
 	Namespace string
-	// Objects are what is applied, hooks included.
+	// Objects are the objects to be applied, including hooks.
 	Objects []*unstructured.Unstructured
 	// CreateNamespace means that the namespace may have to be created.
 	CreateNamespace bool
-	// Everywhere means that the objects may be in any namespace, so that all rules are for the whole cluster.
+	// Everywhere means that the objects may be in any namespace, so all rules are for the whole cluster.
 	Everywhere bool
-	// ReadsDefinitions means that the definitions of types which none of the objects defines are read.
+	// ReadsDefinitions means that definitions are read of types that none of the objects defines.
 	ReadsDefinitions bool
-	// Record are the rules in the namespace for what is recorded of the objects. Defaults to none.
+	// Record are the rules in the namespace for the record of the owner. Defaults to none.
 	Record []rbacv1.PolicyRule
-	// UpdatePolicy is that of objects whose annotations say nothing. Defaults to types.UpdatePolicySsaOverride.
+	// UpdatePolicy is the default for objects without an annotation. Defaults to types.UpdatePolicySsaOverride.
 	UpdatePolicy string
-	// Resolve asks the cluster for a type that neither Kubernetes nor one of the objects defines.
+	// Resolve looks up a type in the cluster that is neither part of Kubernetes nor defined by one of the objects.
 	Resolve func(kind schema.GroupKind) (Resource, error)
 }
 
-// Resource is how the API calls a type.
+// Resource is the API resource of a type.
 type Resource struct {
 	schema.GroupResource
 
-	// Namespaced reports whether objects of the type live in namespaces.
+	// Namespaced reports whether objects of the type are in namespaces.
 	Namespaced bool
 }
 
-// wholeCluster is in the place of a namespace.
+// wholeCluster stands for the whole cluster in place of a namespace.
 const wholeCluster = ""
 
-// rights collects what is needed, by namespace.
+// rights collects the needed rules by namespace.
 type rights struct {
 	Request
 
@@ -72,7 +72,7 @@ type rights struct {
 	collected map[string]*rules
 }
 
-// Of returns the rules that are needed, by namespace; under the empty one are those for the whole cluster.
+// Of returns the needed rules by namespace. Rules for the whole cluster are under the empty namespace.
 func Of(request Request) (map[string][]rbacv1.PolicyRule, error) {
 	request.UpdatePolicy = cmp.Or(request.UpdatePolicy, types.UpdatePolicySsaOverride)
 	r := &rights{Request: request, missing: map[string]bool{}, collected: map[string]*rules{}}
@@ -88,7 +88,7 @@ func Of(request Request) (map[string][]rbacv1.PolicyRule, error) {
 		if object.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
 			r.missing[object.GetName()] = true
 			if object.GetName() != request.Namespace {
-				// Before it is deleted, it is looked into for objects of others.
+				// Before its deletion, it is searched for objects of others.
 				r.add(wholeCluster, rbacv1.APIGroupAll, rbacv1.ResourceAll, nil, "list")
 			}
 		}
@@ -112,7 +112,7 @@ func Of(request Request) (map[string][]rbacv1.PolicyRule, error) {
 	return result, nil
 }
 
-// in returns the rules for a namespace, or for the whole cluster.
+// in returns the collected rules for a namespace, or for the whole cluster.
 func (r *rights) in(namespace string) *rules {
 	if r.Everywhere || r.missing[namespace] {
 		namespace = wholeCluster
@@ -138,8 +138,8 @@ func (r *rights) addObject(object *unstructured.Unstructured) error {
 	if resource.Namespaced {
 		namespace = cmp.Or(object.GetNamespace(), r.Namespace)
 	}
-	// An object is created by applying it, which is a patch. Without permission to list and watch, the operator asks
-	// for one object after the other.
+	// Applying an object, which is a patch, creates it. Without permission to list and watch, the operator would read
+	// each object separately.
 	verbs := []string{"get", "list", "watch", "create", "patch", "delete"}
 	if r.removesFields(object) {
 		verbs = append(verbs, "update")
@@ -152,7 +152,7 @@ func (r *rights) addObject(object *unstructured.Unstructured) error {
 	return r.addFurther(object, kind, namespace)
 }
 
-// removesFields reports whether what others have added to the object is removed, which takes an update.
+// removesFields reports whether updates remove fields that others have added, which needs the verb update.
 func (r *rights) removesFields(object *unstructured.Unstructured) bool {
 	policy := r.updatePolicy(object)
 	return policy != types.UpdatePolicySsaMerge && policy != types.UpdatePolicyRecreate
@@ -162,8 +162,8 @@ func (r *rights) updatePolicy(object *unstructured.Unstructured) string {
 	return cmp.Or(object.GetAnnotations()[r.ReconcilerName+"/"+types.AnnotationKeySuffixUpdatePolicy], r.UpdatePolicy)
 }
 
-// addClaims adds what it takes to find out, before an object is created anew, that no claims with data would go with
-// it. Most of Kubernetes' own kinds own none.
+// addClaims adds the rights to check, before an object is recreated, that its deletion would not delete claims with
+// data. Most of Kubernetes' own kinds own none.
 func (r *rights) addClaims(object *unstructured.Unstructured, kind schema.GroupKind, namespace string) {
 	custom := strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io")
 	recreates := strings.EqualFold(object.GetAnnotations()[r.ReconcilerName+"/"+types.AnnotationKeySuffixRecreateIfImmutable], "true")
@@ -176,7 +176,7 @@ func (r *rights) addClaims(object *unstructured.Unstructured, kind schema.GroupK
 	}
 }
 
-// addFurther adds what is needed beside the objects of a kind themselves.
+// addFurther adds the rights for everything besides the objects themselves.
 func (r *rights) addFurther(object *unstructured.Unstructured, kind schema.GroupKind, namespace string) error {
 	switch kind {
 	case schema.GroupKind{Group: rbacv1.GroupName, Kind: "Role"}, schema.GroupKind{Group: rbacv1.GroupName, Kind: "ClusterRole"}:
@@ -191,14 +191,14 @@ func (r *rights) addFurther(object *unstructured.Unstructured, kind schema.Group
 		}
 		r.add(wholeCluster, storagev1.GroupName, "storageclasses", names, "get")
 	case schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}:
-		// Before a type is deleted, it is found out that there are no instances of it. If there are, they are watched
-		// until they are gone.
+		// Before a type is deleted, its instances are listed. If there are any, they are watched until they are gone.
 		defined, err := definedBy(object)
 		if err != nil {
 			return err
 		}
 		r.add(wholeCluster, defined.Group, defined.Resource, nil, "list", "watch")
-		// Meanwhile, a policy denies creating some. A ConfigMap that is not stored shows whether it is enforced.
+		// Meanwhile, a policy denies creating instances. The dry run of creating a ConfigMap shows whether it is
+		// enforced.
 		for _, resource := range []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"} {
 			r.add(wholeCluster, admissionregistrationv1.GroupName, resource, nil, "get", "create", "patch", "delete")
 		}
@@ -210,10 +210,10 @@ func (r *rights) addFurther(object *unstructured.Unstructured, kind schema.Group
 	return nil
 }
 
-// addRole adds what it takes to write a role. Nobody may hand out rights that they do not have, unless they may do just
-// that, for a role of a known name. The names of roles that may be anywhere are not known, and the right to write any
-// role would be a right to everything: so the rules of the role are added instead, for all objects of a kind, because
-// names in these rules are not known either.
+// addRole adds the rights to write a role. Kubernetes lets nobody grant rights that they lack, except with the verb
+// escalate, which is added for roles of known names. The names of roles that may be anywhere are unknown, and
+// escalating any role would be a right to everything. So the rules of the role are added instead, for all objects of a
+// kind, because names in these rules are unknown, too.
 func (r *rights) addRole(object *unstructured.Unstructured, namespace string) error {
 	resource := strings.ToLower(object.GetKind()) + "s"
 	if !r.Everywhere {
@@ -237,8 +237,7 @@ func (r *rights) addRole(object *unstructured.Unstructured, namespace string) er
 	return nil
 }
 
-// addBinding adds what it takes to bind a role: the right to do so, unless the role is one of the objects, whose rules
-// addRole has added.
+// addBinding adds the right to bind a role, unless the role is one of the objects, whose rules addRole has added.
 func (r *rights) addBinding(object *unstructured.Unstructured, namespace string) {
 	kind, _, _ := unstructured.NestedString(object.Object, "roleRef", "kind")
 	name, _, _ := unstructured.NestedString(object.Object, "roleRef", "name")
@@ -255,14 +254,14 @@ func (r *rights) addBinding(object *unstructured.Unstructured, namespace string)
 	r.add(namespace, rbacv1.GroupName, resource, []string{name}, "bind")
 }
 
-// verbOrder is the order in which people are used to see verbs.
+// verbOrder is the usual order of verbs.
 var verbOrder = []string{"get", "list", "watch", "create", "update", "patch", "delete", "bind", "escalate"}
 
 // rules collects rules, each for one resource and one verb.
 type rules struct {
-	// verbs by resource, names by verb; no name stands for all.
+	// verbs contains verbs by resource, and names by verb. No name means all objects.
 	verbs map[schema.GroupResource]map[string]sets.Set[string]
-	// paths are what the API serves beside resources, with the verbs for each.
+	// paths are non-resource URLs, with their verbs.
 	paths map[string]sets.Set[string]
 }
 
@@ -288,8 +287,8 @@ func (r *rules) addPath(path string, verbs ...string) {
 	r.paths[path] = sets.New(verbs...).Union(r.paths[path])
 }
 
-// policyRules returns few rules that allow the same: verbs that are for the same objects are in one, and so are
-// resources of a group for which the same is allowed. Rules for paths come last.
+// policyRules merges the rules into a few equivalent ones: verbs for the same objects share a rule, and so do resources
+// of a group with the same verbs. Rules for paths come last.
 func (r *rules) policyRules() []rbacv1.PolicyRule {
 	var result []rbacv1.PolicyRule
 	for _, resource := range slices.SortedFunc(maps.Keys(r.verbs), func(a, b schema.GroupResource) int {
@@ -324,7 +323,7 @@ func (r *rules) pathRules() []rbacv1.PolicyRule {
 	return result
 }
 
-// sortedVerbs returns verbs in the order of verbOrder, and others after them.
+// sortedVerbs returns verbs in the order of verbOrder, followed by others.
 func sortedVerbs(verbs iter.Seq[string]) []string {
 	place := func(verb string) int {
 		if at := slices.Index(verbOrder, verb); at >= 0 {
@@ -335,7 +334,7 @@ func sortedVerbs(verbs iter.Seq[string]) []string {
 	return slices.SortedFunc(verbs, func(a, b string) int { return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b)) })
 }
 
-// rulesOf returns the rules for one resource: for all objects first, then for those with names.
+// rulesOf returns the rules for one resource: first for all objects, then for names.
 func rulesOf(resource schema.GroupResource, verbs map[string]sets.Set[string]) []rbacv1.PolicyRule {
 	byNames := map[string]*rbacv1.PolicyRule{}
 	for _, verb := range sortedVerbs(maps.Keys(verbs)) {
@@ -405,13 +404,13 @@ func (r *rights) find(kind schema.GroupKind) (Resource, error) {
 	return r.Resolve(kind)
 }
 
-// ResourceOf is what a mapping says of a type.
+// ResourceOf returns the resource of a mapping.
 func ResourceOf(mapping *meta.RESTMapping) Resource {
 	return Resource{GroupResource: mapping.Resource.GroupResource(), Namespaced: mapping.Scope.Name() == meta.RESTScopeNameNamespace}
 }
 
-// Roles returns a Role of the given name for each namespace, and a ClusterRole for the whole cluster, as far as they
-// are needed. If a service account is named, the bindings that give it these roles come after them.
+// Roles returns a Role with the given name for each namespace that needs one, and a ClusterRole if the whole cluster
+// does. If a service account is given, the bindings of these roles to it follow.
 func Roles(needed map[string][]rbacv1.PolicyRule, name string, serviceAccount apitypes.NamespacedName) []client.Object {
 	var roles, bindings []client.Object
 	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: serviceAccount.Namespace, Name: serviceAccount.Name}}
@@ -439,39 +438,39 @@ func typeOf(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: kind}
 }
 
-// Need is a way to use an operator that takes further rights. Its text is the name of the switch in the values of the
+// Need is a use of an operator that requires further rights. Its text is the name of the switch in the values of the
 // operator's chart.
 type Need string
 
 const (
-	// NeedNothing means that the rights are needed in any case.
+	// NeedNothing means that the rights are always needed.
 	NeedNothing Need = ""
 	// NeedReferences means that components refer to Secrets or ConfigMaps, such as one with a kubeconfig.
 	NeedReferences Need = "references"
 	// NeedImpersonation means that dependents are written as a service account that the component chooses.
 	NeedImpersonation Need = "impersonation"
 	// NeedNamespaces means that dependents are in other namespaces than the component, and that the operator creates
-	// these.
+	// these namespaces.
 	NeedNamespaces Need = "namespaces"
-	// NeedDeletionHooks means that there are hooks that run when the component is deleted.
+	// NeedDeletionHooks means that some hooks run when the component is deleted.
 	NeedDeletionHooks Need = "deletionHooks"
 )
 
-// Purpose is something that an operator does, beside what it does with dependents, and the rights that this takes.
+// Purpose is something that an operator does besides managing dependents, with the required rights.
 type Purpose struct {
-	// Text says what for, in a few words.
+	// Text describes the purpose in a few words.
 	Text string
-	// Need says when it is needed.
+	// Need is the condition under which the rights are needed.
 	Need Need
-	// Home means that the rights are needed in the namespace of the operator only, instead of the whole cluster.
+	// Home means that the rights are needed only in the namespace of the operator, not in the whole cluster.
 	Home bool
 	// Rules are the rights.
 	Rules []rbacv1.PolicyRule
 }
 
-// OfOperator returns what an operator does whose components are of the given resource. With these rights and those of
-// [Of] for the dependents, no request of a component's life is denied, and each right is used in it, which a test of
-// the scaffolder checks with the role of a chart.
+// OfOperator returns the purposes of an operator for components of the given resource. With these rights and those of
+// [Of] for the dependents, no request in a component's life is denied, and each right is used. A test of the scaffolder
+// checks this with the role of a chart.
 func OfOperator(components schema.GroupResource) []Purpose {
 	purpose := func(text string, need Need, group string, resources, verbs []string) Purpose {
 		return Purpose{Text: text, Need: need, Rules: []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: resources, Verbs: verbs}}}

@@ -48,9 +48,8 @@ func LeaseName(name string, shard int) string {
 	return name + "-shard-" + strconv.Itoa(shard)
 }
 
-// Get reads the lease. Its holder decides how long it lasts without a renewal, but no longer than a holder may, and its
-// number of holders stays so small that it can grow: otherwise, a single forged write would block the shard for 68
-// years.
+// Get reads the lease. It bounds the duration, which the holder has chosen, to LongestLease, and the number of
+// transitions, so that it can grow: otherwise, a single forged write would block the shard for 68 years.
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
@@ -75,7 +74,7 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 func (l *lock) write(ctx context.Context, record resourcelock.LeaderElectionRecord, send func(context.Context, resourcelock.LeaderElectionRecord) error) error {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	// Other replicas count from when they observe the renewal, which is later.
+	// Other replicas count from their observation of the renewal, which is later.
 	sent := l.tenure.now()
 	err := send(ctx, record)
 	if err == nil {
@@ -84,7 +83,7 @@ func (l *lock) write(ctx context.Context, record resourcelock.LeaderElectionReco
 	return err
 }
 
-// hold acquires the shard, again if it is lost, until the context ends.
+// hold acquires the shard, and again after each loss, until the context ends.
 func (k *Keeper) hold(ctx context.Context, shard int) {
 	for ctx.Err() == nil {
 		if err := k.serve(ctx, shard); err != nil {
@@ -139,8 +138,8 @@ func (k *Keeper) serve(ctx context.Context, shard int) error {
 	return nil
 }
 
-// work lets work begin, and returns when all of it has ended, after the end of the context or the loss of the lease.
-// Work that does not end in time loses its tenure, so that its next check fails.
+// work permits work on the shard until the end of the context or the loss of the lease, and returns when all work has
+// ended. Work that does not end in time loses its tenure, so that its next check fails.
 func (k *Keeper) work(ctx context.Context, tenure *Tenure, lost <-chan struct{}) {
 	k.options.Log.Info("shard acquired", "shard", tenure.shard)
 	k.tenures.Store(tenure.shard, tenure)
@@ -179,7 +178,8 @@ func within(patience time.Duration, awaited, lost <-chan struct{}) bool {
 // maxReleases is the maximum number of attempts to release a lease: one may conflict with a renewal that was under way.
 const maxReleases = 3
 
-// release gives up the lease, so that the next holder need not wait until it expires. If that fails, the lease expires.
+// release gives up the lease, so that the next holder does not have to wait until it expires. If release fails, the
+// lease expires.
 func (k *Keeper) release(ctx context.Context, lease *lock) {
 	for range maxReleases {
 		record, _, err := lease.Get(ctx)
@@ -240,14 +240,14 @@ func (t *Tenure) Check() error {
 	return nil
 }
 
-// Context returns a context that ends with the tenure. It must be cancelled when the work is done.
+// Context returns a context that ends with the tenure. It must be canceled when the work is done.
 func (t *Tenure) Context(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	stop := context.AfterFunc(t.ended, func() { cancel(ErrOver) })
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// Leave ends what [Keeper.Enter] began.
+// Leave ends the work that [Keeper.Enter] began.
 func (t *Tenure) Leave() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -266,7 +266,7 @@ func (t *Tenure) enter() bool {
 	return true
 }
 
-// close lets no more work begin. The returned channel is closed when all work has ended.
+// close keeps further work from beginning. The returned channel is closed when all work has ended.
 func (t *Tenure) close() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()

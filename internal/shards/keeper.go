@@ -68,7 +68,7 @@ type Keeper struct {
 	options Options
 	members *members
 
-	// tenures are those of shards on which work may begin.
+	// tenures are the tenures of shards on which work may begin, by shard.
 	tenures sync.Map
 
 	mu sync.Mutex
@@ -120,12 +120,12 @@ func (k *Keeper) Run(ctx context.Context) {
 		}
 	}
 	k.running.Wait()
-	// This must come last: replicas with another number of shards begin when this lease is gone, whatever shards are
+	// This must come last: replicas with another number of shards begin when this lease is gone, even if shards are
 	// still held.
 	k.members.resign(context.WithoutCancel(ctx))
 }
 
-// want holds the shards that this replica should hold among the given live members, and gives up others.
+// want starts holding the shards that this replica should hold among the given live members, and gives up others.
 func (k *Keeper) want(ctx context.Context, live []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -145,7 +145,7 @@ func (k *Keeper) want(ctx context.Context, live []string) {
 	}
 }
 
-// retire ends a holder, so that the shard can be held again if that is wanted by now.
+// retire removes a stopped holder, so that the shard can be held again.
 func (k *Keeper) retire(shard int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -213,8 +213,7 @@ func ranking(members []string, shards int) []pair {
 // member is a replica according to its lease.
 type member struct {
 	lease *coordinationv1.Lease
-	// seen is when the last renewal of the lease was observed, by our own clock; that of our own lease is when it was
-	// sent.
+	// seen is when the last renewal of the lease was observed or, for our own lease, sent, by our own clock.
 	seen time.Time
 }
 
@@ -223,7 +222,7 @@ func (m member) identity() string { return ptr.Deref(m.lease.Spec.HolderIdentity
 // silent returns the time since the last renewal of the lease.
 func (m member) silent() time.Duration { return concurrent.Elapsed(m.seen, time.Now()) }
 
-// members knows which replicas are alive, and renews the member lease of this one.
+// members tracks which replicas are alive, and renews the member lease of this one.
 type members struct {
 	options Options
 	client  coordinationv1client.LeaseInterface
@@ -246,8 +245,8 @@ func (o Options) memberName() string {
 	return o.Name + "-member-" + hex.EncodeToString(sum[:5])
 }
 
-// refresh reads the leases of all replicas, renews that of this one, and deletes those that were left behind. It renews
-// the lease also if the list fails: other replicas must not take this one for dead.
+// refresh reads the leases of all replicas, renews that of this one, and deletes leases that were left behind. It
+// renews the lease even if the list fails: otherwise, other replicas would consider this one dead.
 func (m *members) refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, m.options.RenewDeadline)
 	defer cancel()
@@ -261,7 +260,7 @@ func (m *members) refresh(ctx context.Context) error {
 	return listed
 }
 
-// list reads the leases of all replicas, in half of the time that there is, so that enough is left for the renewal.
+// list reads the leases of all replicas, in half of the available time, so that enough is left for the renewal.
 func (m *members) list(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, m.options.RenewDeadline/2)
 	defer cancel()
@@ -273,7 +272,7 @@ func (m *members) list(ctx context.Context) error {
 	return nil
 }
 
-// take takes over the leases that exist.
+// take replaces the members by the listed leases.
 func (m *members) take(leases []coordinationv1.Lease) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -296,7 +295,7 @@ func (m *members) renew(ctx context.Context) error {
 		if !apierrors.IsAlreadyExists(err) {
 			return err
 		}
-		// It has lost its label, so that it was not listed.
+		// The lease has lost its label, so it was not listed.
 		if own.lease, err = m.client.Get(ctx, m.options.memberName(), metav1.GetOptions{}); err != nil {
 			return err
 		}
@@ -343,8 +342,8 @@ func (m *members) known() []member {
 }
 
 // live returns the sorted identities of replicas that are alive and use the same number of shards. The oldest replica
-// decides on the number of shards; replicas with another number wait until it is gone. So a new number takes effect only
-// when all replicas with the former one have ended their work (or have not renewed their leases).
+// decides on the number of shards; replicas with another number wait until it is gone. So a new number takes effect
+// only after all replicas with the former one have ended their work (or stopped renewing their leases).
 func (m *members) live() []string {
 	alive := slices.DeleteFunc(m.known(), func(each member) bool { return each.silent() >= m.options.LeaseDuration })
 	slices.SortFunc(alive, func(a, b member) int {
@@ -358,15 +357,14 @@ func (m *members) live() []string {
 		}
 	}
 	slices.Sort(identities)
-	// A shard goes to no one if its share is computed for a replica that is listed twice. Only forged leases have the
-	// same holder.
+	// If a replica were listed twice, some shards would have no holder. Only forged leases have the same holder.
 	return slices.Compact(identities)
 }
 
 // forgottenAfter is the number of lease durations without a renewal after which a member lease is deleted.
 const forgottenAfter = 10
 
-// sweep deletes the leases of replicas that have ended without doing so. Only one replica does this.
+// sweep deletes the leases of replicas that have ended without deleting them. Only one replica does this.
 func (m *members) sweep(ctx context.Context) {
 	if live := m.live(); len(live) == 0 || live[0] != m.options.Identity {
 		return

@@ -4,8 +4,8 @@
 // Package templating renders text/template templates with the functions that kustomizations and parameter
 // templates share.
 //
-// A [Set] holds parsed templates. It is parsed once and rendered any number of times, also concurrently. Each rendering
-// has a [Renderer] of its own, to which the caller binds functions of its own. [Lookup] provides functions that read
+// A [Set] contains parsed templates. It is parsed once and rendered any number of times, also concurrently. Each
+// rendering has its own [Renderer], to which the caller binds its own functions. [Lookup] provides functions that read
 // from a cluster.
 //
 // # Rules
@@ -13,10 +13,10 @@
 // A missing key of a map is nil, and nil renders as nothing (like the option
 // missingkey=zero of text/template, but without its output "<no value>").
 //
-// The functions are those of sprig and those of this package, which win. There is no env and expandenv, because the
-// environment of an operator holds its credentials, and no getHostByName, which would explore its network. Functions
-// that change a map in place (set, unset, merge and the like) change the data of the caller, who must therefore pass a
-// copy.
+// The functions are those of sprig and those of this package, which win. env and expandenv are missing because the
+// operator's environment contains its credentials, getHostByName because it would expose the operator's network.
+// Functions that change a map in place (set, unset, merge and the like) change the data of the caller, who must
+// therefore pass a copy.
 //
 // # Limits
 //

@@ -29,12 +29,12 @@ import (
 	"github.com/component-operator/runtime/internal/manifest"
 )
 
-// commonFunctions are available unless the options of a Set have other ones. The map must not be changed.
+// commonFunctions are available unless the options of a Set contain a library. The map must not be changed.
 var commonFunctions = newCommonFunctions()
 
-// Sprig returns the functions of sprig, with limits for what they generate, and without env, expandenv and
-// getHostByName: authors of templates must not see the operator's environment, nor which names it can resolve, and even
-// less the authors of texts that reach tpl.
+// Sprig returns the functions of sprig, with limits for their results, and without env, expandenv and getHostByName:
+// neither authors of templates nor authors of texts for tpl may see the operator's environment or the names that it can
+// resolve.
 func Sprig() template.FuncMap {
 	functions := sprig.TxtFuncMap()
 	for _, name := range []string{"env", "expandenv", "getHostByName"} {
@@ -73,7 +73,7 @@ func newCommonFunctions() template.FuncMap {
 	return functions
 }
 
-// required returns the value, unless it is nil or the empty string.
+// required returns the value. It fails if that is nil or the empty string.
 func required(message string, value any) (any, error) {
 	if value == nil || value == "" {
 		return nil, errors.New(message)
@@ -92,7 +92,7 @@ func shifted(shift func(value, by uint64) uint64) func(by, value any) (uint64, e
 	}
 }
 
-// combined returns a function that applies an operation to a first value and its arguments, from left to right.
+// combined returns a function that applies an operation to an initial value and its arguments, from left to right.
 func combined(first uint64, operation func(x, y uint64) uint64) func(values ...any) (uint64, error) {
 	return func(values ...any) (uint64, error) {
 		result := first
@@ -107,7 +107,7 @@ func combined(first uint64, operation func(x, y uint64) uint64) func(values ...a
 	}
 }
 
-// parseIPv4Address returns the number of an address in dotted notation.
+// parseIPv4Address returns an address in dotted notation as a number.
 func parseIPv4Address(value any) (uint32, error) {
 	text, err := cast.ToStringE(value)
 	if err != nil {
@@ -141,7 +141,7 @@ func toYaml(value any) (string, error) {
 	return strings.TrimSuffix(string(raw), "\n"), nil
 }
 
-// fromYaml returns a value of any type. Integers are int64, so that they render unchanged.
+// fromYaml returns a value of any type. Integers are int64, so they render unchanged.
 func fromYaml(text string) (any, error) {
 	if err := manifest.CheckSize([]byte(text)); err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func fromJSON(text string) (any, error) {
 	return value, err
 }
 
-// arrayFrom returns a function that reads an array. Null is an empty one.
+// arrayFrom returns a function that decodes an array. Null yields an empty one.
 func arrayFrom(read func(text string) (any, error)) func(text string) ([]any, error) {
 	return func(text string) ([]any, error) {
 		value, err := read(text)
@@ -198,8 +198,8 @@ func arrayFrom(read func(text string) (any, error)) func(text string) ([]any, er
 	}
 }
 
-// estimates say for functions of sprig how many bytes they generate at most, given their arguments. Untrusted values are
-// often among these arguments.
+// estimates return the maximum size in bytes of the results of sprig functions for given arguments, which are often
+// untrusted.
 var estimates = map[string]func(arguments []reflect.Value) float64{
 	"repeat":  func(a []reflect.Value) float64 { return float64(a[0].Int()) * float64(a[1].Len()) },
 	"indent":  indented,
@@ -250,8 +250,8 @@ func limitedFunctions(sprig map[string]any) map[string]any {
 	return limited
 }
 
-// checked returns a function that checks its arguments before it calls the given one, which may be variadic and return
-// an error.
+// checked returns a function that checks its arguments before it calls the given function, which may be variadic and
+// return an error.
 func checked(function any, check func(arguments []reflect.Value) error) any {
 	value, failure := reflect.ValueOf(function), reflect.TypeFor[error]()
 	call := value.Call
@@ -268,7 +268,7 @@ func checked(function any, check func(arguments []reflect.Value) error) any {
 	}).Interface()
 }
 
-// items returns the size of a list of numbers. Numbers so large that the last step would overflow count as too many.
+// items returns the size of a list of numbers. Numbers for which the last step might overflow count as too many.
 func items(start, stop, step int64) float64 {
 	if math.Abs(float64(start)) > math.MaxInt/4 || math.Abs(float64(stop)) > math.MaxInt/4 || math.Abs(float64(step)) > math.MaxInt/4 {
 		return math.MaxInt
@@ -285,8 +285,8 @@ func indented(a []reflect.Value) float64 {
 
 func random(a []reflect.Value) float64 { return 16 * float64(a[0].Int()) }
 
-// regexReplaced takes a replacement that may refer to parts of a match by "$", each of which is at most the whole text.
-// The matches are counted if one for each byte would be too many.
+// regexReplaced assumes that each "$" in the replacement refers to the whole text. It counts the matches only if one
+// match per byte would be too many.
 func regexReplaced(a []reflect.Value) float64 {
 	text, replacement := a[1].String(), a[2].String()
 	size := compiled(a)
@@ -300,8 +300,8 @@ func regexReplaced(a []reflect.Value) float64 {
 	return max(size, float64(len(text)*(1+strings.Count(replacement, "$")))+float64(matches)*float64(len(replacement)))
 }
 
-// compiled returns what a regular expression takes to be matched: each of its instructions may keep the places of all
-// its groups.
+// compiled returns the memory for matching a regular expression: each instruction may record the positions of all
+// groups.
 func compiled(a []reflect.Value) float64 {
 	pattern := a[0].String()
 	if len(pattern) > maxPattern {
@@ -321,7 +321,7 @@ func compiled(a []reflect.Value) float64 {
 // maxPattern is the maximum length of a regular expression, in bytes.
 const maxPattern = 4096
 
-// joined returns the length of the elements of a list with separators.
+// joined returns the length of a list's elements with separators.
 func joined(separator int, list reflect.Value) float64 {
 	if list.Kind() == reflect.Interface {
 		list = list.Elem()
@@ -341,7 +341,7 @@ func joined(separator int, list reflect.Value) float64 {
 // verb is a verb of printf, with its width and precision.
 var verb = regexp.MustCompile(`%[-+# 0]*(?:\[\d+\])?(\d*|\*)(?:\.(?:\[\d+\])?(\d*|\*))?(?:\[\d+\])?[a-zA-Z%]`)
 
-// formatted returns how many blanks the widths and precisions of a format yield.
+// formatted returns the number of blanks that widths and precisions in a format may yield.
 func formatted(format string, arguments reflect.Value) float64 {
 	widest, total := 0.0, 0.0
 	for i := range arguments.Len() {
@@ -361,10 +361,10 @@ func formatted(format string, arguments reflect.Value) float64 {
 	return total
 }
 
-// maxDepth is how deep values that are written as YAML, TOML or indented JSON may be nested.
+// maxDepth is the maximum nesting of values that are encoded as YAML, TOML or indented JSON.
 const maxDepth = 200
 
-// CheckEncoding returns an error if a value is nested so deep that writing it with indentation takes too much memory.
+// CheckEncoding returns an error if a value is nested too deeply to be encoded with indentation in little memory.
 func CheckEncoding(value any) error {
 	if isDeeper(value, maxDepth) {
 		return fmt.Errorf("writing a value: it is nested more than %d levels deep", maxDepth)
@@ -389,17 +389,17 @@ func isDeeper(value any, depth int) bool {
 const (
 	// MaxOutput is the limit for all texts of a rendering together, in bytes: 16 MiB.
 	MaxOutput = 16 << 20
-	// MaxDepth is the number of nested calls of include and tpl.
+	// MaxDepth is the maximum number of nested calls of include and tpl.
 	MaxDepth = 1000
-	// maxFrames protects the stack of the process: between two calls of include, the action template may nest a hundred
-	// thousand times.
+	// maxFrames protects the stack of the process, because the action template may nest a hundred thousand times
+	// between two calls of include.
 	maxFrames = 100_000
 )
 
 // noValue is what text/template writes for nil.
 const noValue = "<no value>"
 
-// limits counts the text and the nested calls of a rendering.
+// limits counts the output and the nested calls of a rendering.
 type limits struct {
 	depth       int
 	output      int
@@ -414,7 +414,7 @@ type limitError struct {
 
 func (e *limitError) Error() string { return fmt.Sprintf("template %q %s", e.template, e.text) }
 
-// enter is called when a template with the given name is about to be rendered within another one.
+// enter must be called before a template is rendered within another one. The name is for errors.
 func (l *limits) enter(name string) error {
 	var frame [1]uintptr
 	if l.depth >= MaxDepth || runtime.Callers(maxFrames, frame[:]) > 0 {
@@ -433,7 +433,7 @@ type output struct {
 	limits *limits
 }
 
-// Write leaves out the text for nil, unless it is kept for now: text/template writes each value separately.
+// Write drops the text for nil unless it is kept for now. text/template writes each value separately.
 func (o *output) Write(text []byte) (int, error) {
 	if !o.limits.keepNoValue && string(text) == noValue {
 		return len(text), nil
@@ -445,7 +445,7 @@ func (o *output) Write(text []byte) (int, error) {
 	return o.Builder.Write(text)
 }
 
-// complete returns the text of a file or of tpl.
+// complete returns the final text of a file or of tpl.
 func (o *output) complete() string {
 	if o.limits.keepNoValue {
 		return strings.ReplaceAll(o.String(), noValue, "")
@@ -453,5 +453,5 @@ func (o *output) complete() string {
 	return o.String()
 }
 
-// release is called if the text is dropped.
+// release must be called when the text is dropped.
 func (o *output) release() { o.limits.output -= o.Len() }

@@ -22,11 +22,11 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// tplName is the name of texts given to tpl in errors. No define can have it by accident.
+// tplName is the name of texts given to tpl, for errors. It is unlikely to be the name of a define.
 const tplName = "text given to tpl"
 
-// Renderer renders the files of a Set. It serves one rendering, and must not be used concurrently. Its output
-// counts against MaxOutput until it is dropped.
+// Renderer renders the files of a Set. It is for one rendering, and must not be used concurrently. Its output counts
+// against MaxOutput until it is dropped.
 type Renderer struct {
 	root   *template.Template
 	limits *limits
@@ -41,7 +41,7 @@ func (r *Renderer) Render(name string, data any) (string, error) {
 	return out.complete(), nil
 }
 
-// execute renders a template, which is nil if there is none of that name.
+// execute renders a template; nil means that no template has that name.
 func (r *Renderer) execute(found *template.Template, name string, data any) (*output, error) {
 	if found == nil {
 		return nil, fmt.Errorf("there is no template %q", name)
@@ -58,7 +58,7 @@ func (r *Renderer) functions() template.FuncMap {
 	return template.FuncMap{"include": r.include, "tpl": r.tpl}
 }
 
-// include renders a template by its name.
+// include renders a template by name.
 func (r *Renderer) include(name string, data any) (string, error) {
 	if err := r.limits.enter(name); err != nil {
 		return "", err
@@ -71,7 +71,7 @@ func (r *Renderer) include(name string, data any) (string, error) {
 	return out.String(), nil
 }
 
-// tpl renders a text, which may use all templates, and may define some of its own.
+// tpl renders a text. It may use all templates, and may define further ones for itself.
 func (r *Renderer) tpl(text string, data any) (string, error) {
 	if err := r.limits.enter(tplName); err != nil {
 		return "", err
@@ -81,9 +81,9 @@ func (r *Renderer) tpl(text string, data any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// The functions of the text see its definitions.
+	// The functions in the text must see its definitions.
 	inner := &Renderer{root: clone, limits: r.limits}
-	// An empty text would not replace one that it is within, so the template is not found by its name.
+	// An empty text would not replace an outer text of the same name, so the template is not looked up by name.
 	parsed, err := clone.Funcs(inner.functions()).New(tplName).Parse(text)
 	if err != nil {
 		return "", located(err)
@@ -95,11 +95,11 @@ func (r *Renderer) tpl(text string, data any) (string, error) {
 	return out.complete(), nil
 }
 
-// embed renders a value for another template; the text no longer counts as output then.
+// embed renders a value for another template. Its text no longer counts as output afterwards.
 func (r *Renderer) embed(found *template.Template, name string, data any) (*output, error) {
 	out, err := r.execute(found, name, data)
 	if err != nil {
-		// The outermost call says where the limit was exceeded; hundreds of nested calls would add nothing.
+		// The outermost call shows where the limit was exceeded; hundreds of nested calls would not help.
 		var exceeded *limitError
 		if errors.As(err, &exceeded) {
 			return nil, exceeded
@@ -134,7 +134,7 @@ type File struct {
 	Text string
 }
 
-// Options say how templates are parsed. The zero value stands for the defaults.
+// Options configure how templates are parsed. The zero value stands for the defaults.
 type Options struct {
 	// LeftDelimiter defaults to "{{".
 	LeftDelimiter string
@@ -142,11 +142,11 @@ type Options struct {
 	RightDelimiter string
 	// Library has the functions that are available in addition to include and tpl. Defaults to the common ones.
 	Library template.FuncMap
-	// Functions are available in addition to the library, and win over it. Parsing only needs their names; a rendering
-	// may bind others of the same names.
+	// Functions are available in addition to the library, and win over it. Parsing needs only their names; a rendering
+	// may bind other functions to these.
 	Functions map[string]any
-	// KeepNoValue makes nil render as "<no value>", which is removed from the output of a file, and of tpl, when it is
-	// complete. Templates see it in the result of include. Helm does so.
+	// KeepNoValue makes nil render as "<no value>". It is removed from the complete output of a file or of tpl, but
+	// templates see it in the result of include, like with Helm.
 	KeepNoValue bool
 }
 
@@ -156,8 +156,8 @@ type Set struct {
 	keepNoValue bool
 }
 
-// Parse returns the Set of the given files. Of several definitions of the same name, the last one counts. An error
-// names file and line.
+// Parse returns the Set of the given files. Of several definitions of the same name, the last one is used. An error
+// contains file and line.
 func Parse(files []File, options Options) (*Set, error) {
 	library := options.Library
 	if library == nil {
@@ -184,8 +184,8 @@ func (s *Set) Renderer(functions map[string]any) (*Renderer, error) {
 	return renderer, nil
 }
 
-// Lookup provides functions that read from a cluster. It lives no longer than one rendering, therefore it may keep the
-// context.
+// Lookup provides functions that read from a cluster. It may contain the context, because it lives no longer than one
+// rendering.
 type Lookup struct {
 	ctx       context.Context
 	getClient func() (client.Client, error)
@@ -197,8 +197,8 @@ func NewLookup(ctx context.Context, getClient func() (client.Client, error)) Loo
 	return Lookup{ctx: ctx, getClient: getClient}
 }
 
-// One returns an object. If the name is empty, it returns the list of all objects of the namespace, or of all
-// namespaces if that is empty, too. If the object or its type does not exist, it returns an empty map.
+// One returns an object. If the name is empty, it returns the list of all objects in the namespace; if that is empty,
+// too, in all namespaces. If the object or its type does not exist, it returns an empty map.
 func (l Lookup) One(apiVersion, kind, namespace, name string) (map[string]any, error) {
 	content, err := l.MustOne(apiVersion, kind, namespace, name)
 	if absent(err) {
@@ -233,8 +233,8 @@ func (l Lookup) MustOne(apiVersion, kind, namespace, name string) (map[string]an
 	return object.Object, nil
 }
 
-// List returns the objects of a namespace, or of all namespaces if it is empty, that have the given labels, in the
-// notation of kubectl. An empty selector selects all objects. An unknown type has none.
+// List returns the objects in a namespace that match a label selector in kubectl's notation. An empty namespace means
+// all namespaces, an empty selector all objects. For an unknown type, the list is empty.
 func (l Lookup) List(apiVersion, kind, namespace, labelSelector string) ([]any, error) {
 	selector, err := labels.Parse(labelSelector)
 	if err != nil {
@@ -281,7 +281,7 @@ func (l Lookup) read(apiVersion, kind, namespace string, options ...client.ListO
 	return list, clnt.List(l.ctx, list, options...)
 }
 
-// absent reports whether an object, or its type, does not exist.
+// absent reports whether an error means that an object or its type does not exist.
 func absent(err error) bool {
 	return apierrors.IsNotFound(err) || cluster.IsNoMatch(err)
 }
@@ -294,8 +294,8 @@ func wrap(err error, apiVersion, kind, namespace, name string) error {
 	return fmt.Errorf("looking up %s %s%s: %w", apiVersion, kind, what, err)
 }
 
-// acyclic returns replacements for those functions of sprig by which a map could become a part of itself. Printing or
-// copying such a map would overflow the stack, which ends the process.
+// acyclic replaces the sprig functions that could make a map a part of itself. Printing or copying such a map would
+// overflow the stack, which ends the process.
 func acyclic(sprig map[string]any) map[string]any {
 	safe := map[string]any{"set": checked(sprig["set"], func(arguments []reflect.Value) error {
 		if isCyclic(arguments[2].Interface(), map[uintptr]bool{arguments[0].Pointer(): true}) {
@@ -311,7 +311,7 @@ func acyclic(sprig map[string]any) map[string]any {
 				return nil, err
 			}
 			if isCyclic(target, map[uintptr]bool{}) {
-				// The rendering ends here, so nothing sees the changed map.
+				// The rendering ends here, so the changed map is not used.
 				return nil, errors.New("merging maps: a map cannot be a part of itself")
 			}
 			return results[0].Interface(), nil
@@ -320,8 +320,7 @@ func acyclic(sprig map[string]any) map[string]any {
 	return safe
 }
 
-// isCyclic reports whether a value has something in it that is a part of itself, or is one of the maps in which the
-// value is.
+// isCyclic reports whether a value contains itself or one of the outer maps.
 func isCyclic(value any, outer map[uintptr]bool) bool {
 	switch value := value.(type) {
 	case map[string]any:

@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package testenv gives tests a Kubernetes to work on, with few words in each test.
+// Package testenv provides tests with a Kubernetes, with little code in each test.
 //
-// Which one it is, is decided once per process:
+// The choice is made once per process:
 //   - the cluster of the kubeconfig that TEST_SANDBOX_KUBECONFIG names: the sandbox that "make test" starts for all packages;
 //   - with TEST_USE_EXISTING_CLUSTER=1, the cluster of the usual kubeconfig (KUBECONFIG, ~/.kube/config);
 //   - otherwise a sandbox of the process's own, started when the first test asks for it and gone with the process.
 //
-// KUBECONFIG alone is never followed: it may lead to somebody's production. A test that asks for a cluster and cannot
-// have one fails; with -short it is skipped.
+// KUBECONFIG alone is never used, because it may refer to a production cluster. If no cluster is available, a test that
+// needs one fails; with -short it is skipped.
 //
-// Tests share the cluster and run in parallel: each works in a namespace of its own ([Namespace]) and gives unique
-// names to what has none.
+// Tests share the cluster and run in parallel: each works in its own namespace ([Namespace]) and uses unique names for
+// objects without a namespace.
 package testenv
 
 import (
@@ -53,7 +53,7 @@ const (
 	existingVariable = "TEST_USE_EXISTING_CLUSTER"
 )
 
-// cluster is what all tests of the process work on.
+// cluster is the cluster for all tests of the process.
 type cluster struct {
 	kubeconfig string // empty if the configuration does not come from a single file
 	config     *rest.Config
@@ -65,7 +65,7 @@ var connect = sync.OnceValues(func() (*cluster, error) {
 	return choose(os.Getenv, startSandbox)
 })
 
-// choose decides which cluster to use, and does not start one unless nothing else is asked for.
+// choose decides which cluster to use. It starts one only if no other is configured.
 func choose(getenv func(string) string, start func() (*cluster, error)) (*cluster, error) {
 	existing := getenv(existingVariable)
 	if path := getenv(sandboxVariable); path != "" {
@@ -101,7 +101,7 @@ func fromUserConfig() (*cluster, error) {
 	return &cluster{kubeconfig: rules.GetDefaultFilename(), config: config, failed: noFailure}, nil
 }
 
-// startSandbox starts one that is not stopped: it ends, files included, with this process.
+// startSandbox starts a sandbox that is never stopped: it ends with this process, and its files are deleted.
 func startSandbox() (*cluster, error) {
 	s, err := sandbox.Start(context.Background(), sandbox.Options{Log: os.Stderr})
 	if err != nil {
@@ -128,7 +128,7 @@ func get(tb testing.TB) *cluster {
 	return c
 }
 
-// Config returns a new client configuration without rate limits. Its user may do everything.
+// Config returns a new client configuration without rate limits. Its user has all rights.
 func Config(tb testing.TB) *rest.Config {
 	tb.Helper()
 	config := rest.CopyConfig(get(tb).config)
@@ -136,7 +136,7 @@ func Config(tb testing.TB) *rest.Config {
 	return config
 }
 
-// Kubeconfig returns the path of a kubeconfig for the same cluster and user as [Config]. The file is not to be changed.
+// Kubeconfig returns the path of a kubeconfig for the same cluster and user as [Config]. The file must not be changed.
 func Kubeconfig(tb testing.TB) string {
 	tb.Helper()
 	return get(tb).kubeconfig
@@ -164,12 +164,12 @@ func Client(tb testing.TB) client.Client {
 	return c
 }
 
-// The longest part of a namespace's name that comes from the name of the test: the rest of the 63 characters that a
-// name may have is left to what tests derive from it.
+// maxTestName is the maximum length of the part of a namespace's name that comes from the name of the test. The rest of
+// the 63 allowed characters is for names that tests derive from it.
 const maxTestName = 30
 
-// Namespace creates a namespace for this test, ready for pods, and returns its name. When the test ends, the deletion
-// of the namespace is requested, but not awaited.
+// Namespace creates a namespace for this test and returns its name. It is ready for pods. When the test ends, the
+// namespace is deleted without waiting.
 func Namespace(tb testing.TB) string {
 	tb.Helper()
 	c := Client(tb)
@@ -178,7 +178,7 @@ func Namespace(tb testing.TB) string {
 		tb.Fatalf("creating the test's namespace: %v", err)
 	}
 	tb.Cleanup(func() {
-		// The test's own context has ended by now.
+		// The test's own context has ended by then.
 		if err := c.Delete(context.WithoutCancel(tb.Context()), namespace); client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 			tb.Errorf("deleting the test's namespace: %v", err)
 		}
@@ -195,8 +195,8 @@ func Namespace(tb testing.TB) string {
 	return namespace.Name
 }
 
-// UniqueName returns a name that no other test uses, valid for objects of any kind, with at most 36 characters: the
-// last words of the test's name and some random characters. It is meant for objects without a namespace.
+// UniqueName returns a name that no other test uses and that is valid for objects of any kind. It has at most 36
+// characters: the last words of the test's name and some random characters. It is for objects without a namespace.
 func UniqueName(tb testing.TB) string {
 	tb.Helper()
 	name := strings.Map(func(r rune) rune {
@@ -216,8 +216,8 @@ func UniqueName(tb testing.TB) string {
 	return strings.TrimRight(name, "-") + "-" + rand.String(5)
 }
 
-// Objects parses YAML documents into objects. Empty documents are left out; a document of another form ends the
-// test. Indentation with tabs, as it comes from Go source, is not YAML.
+// Objects parses YAML documents into objects. Empty documents are left out; other documents that are not objects end
+// the test. YAML does not allow indentation with tabs, as in Go source.
 func Objects(tb testing.TB, documents string) []*unstructured.Unstructured {
 	tb.Helper()
 	var result []*unstructured.Unstructured
@@ -249,17 +249,17 @@ func Object(tb testing.TB, document string) *unstructured.Unstructured {
 	return objects[0]
 }
 
-// The deadline is generous, because a test that waits for it has failed anyway; the pause is short, because all others
+// The deadline is long, because a test that reaches it has failed anyway; the pause is short, because all other tests
 // wait for it.
 const (
 	eventuallyDeadline = 60 * time.Second
 	eventuallyPause    = 20 * time.Millisecond
 )
 
-// patienceVariable replaces the deadline, for those who expect tests to fail.
+// patienceVariable sets another deadline, for developers who expect tests to fail.
 const patienceVariable = "TEST_PATIENCE"
 
-// Patience is how long a test waits before it gives up: a minute, or the duration in TEST_PATIENCE.
+// Patience returns how long a test waits before it gives up: a minute, or the duration in TEST_PATIENCE.
 func Patience() time.Duration {
 	if given, err := time.ParseDuration(os.Getenv(patienceVariable)); err == nil && given > 0 {
 		return given
@@ -267,8 +267,8 @@ func Patience() time.Duration {
 	return eventuallyDeadline
 }
 
-// Eventually asks the condition until it holds, and ends the test if it still does not after a minute, or the duration
-// in TEST_PATIENCE. The condition says with its second result what is missing; the last such reason is shown.
+// Eventually calls the condition until it returns true, and ends the test if it does not after a minute, or the
+// duration in TEST_PATIENCE. The second result of the condition is what is missing; the last one is shown.
 func Eventually(tb testing.TB, condition func() (bool, string)) {
 	tb.Helper()
 	patience := Patience()
@@ -285,8 +285,8 @@ func Eventually(tb testing.TB, condition func() (bool, string)) {
 	}
 }
 
-// Receive returns what comes through the channel, or the zero value if it is closed, and ends the test if neither
-// happens within a minute, or the duration in TEST_PATIENCE; then awaited says what for.
+// Receive returns a value from the channel, or the zero value if the channel is closed. It ends the test if neither
+// happens within a minute, or the duration in TEST_PATIENCE; the message then contains awaited.
 func Receive[T any](tb testing.TB, channel <-chan T, awaited string) T {
 	tb.Helper()
 	timer := time.NewTimer(Patience())
@@ -300,8 +300,8 @@ func Receive[T any](tb testing.TB, channel <-chan T, awaited string) T {
 	}
 }
 
-// Within calls a function that is expected to return, and returns its error. It ends the test like Receive if the
-// function does not return; then the function goes on.
+// Within calls a function and returns its error. It ends the test like Receive if the function does not return in time,
+// but does not interrupt the function.
 func Within(tb testing.TB, call func() error) error {
 	tb.Helper()
 	returned := make(chan error, 1)
@@ -309,14 +309,13 @@ func Within(tb testing.TB, call func() error) error {
 	return Receive(tb, returned, "the call returns")
 }
 
-// Request is what was asked of the API server.
+// Request is a request to the API server.
 type Request = requests.Request
 
 // Requests records requests. Its methods may be called from several goroutines.
 type Requests = requests.Recorder
 
-// CountingConfig returns a configuration like [Config] and the record of all requests of all clients that are made from
-// it.
+// CountingConfig returns a configuration like [Config], and the record of all requests of clients that use it.
 func CountingConfig(tb testing.TB) (*rest.Config, *Requests) {
 	tb.Helper()
 	config, recorder := Config(tb), &Requests{}
@@ -324,7 +323,7 @@ func CountingConfig(tb testing.TB) (*rest.Config, *Requests) {
 	return config, recorder
 }
 
-// Intercept returns a configuration whose requests a function gets, and what it can send them on with.
+// Intercept returns a configuration whose requests are passed to a function, with the transport to send them.
 func Intercept(config *rest.Config, send func(request *http.Request, next http.RoundTripper) (*http.Response, error)) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -333,8 +332,8 @@ func Intercept(config *rest.Config, send func(request *http.Request, next http.R
 	return config
 }
 
-// Dying returns a configuration that fails after the given number of writes, as if the process had died, and how many
-// of these are left.
+// Dying returns a configuration that fails after the given number of writes, as if the process had died, and the number
+// of writes that are left.
 func Dying(config *rest.Config, survived int) (*rest.Config, *atomic.Int64) {
 	left := &atomic.Int64{}
 	left.Store(int64(survived))
@@ -346,7 +345,8 @@ func Dying(config *rest.Config, survived int) (*rest.Config, *atomic.Int64) {
 	}), left
 }
 
-// Output is what a program has written. It is safe for concurrent use, so that a test can read it while the program writes. The zero value is empty.
+// Output is the output of a program. It is safe for concurrent use, so a test can read it while the program writes. The
+// zero value is empty.
 type Output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -359,7 +359,7 @@ func (o *Output) Write(text []byte) (int, error) {
 	return o.text.Write(text)
 }
 
-// String returns all that was written.
+// String returns everything written so far.
 func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

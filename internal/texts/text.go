@@ -7,13 +7,13 @@
 //
 // An API server that refuses an object quotes the refused values. More people can read the places that show such
 // messages (conditions, events, logs and terminals) than can read the object. Redacted messages keep the field and the
-// rule. Strings are removed for all kinds, because objects of any kind may hold secrets, except names, quantities,
-// names of types, and those of fields that have a fixed set of values. Numbers and booleans remain, except in the
+// rule. Strings are removed for all kinds, because objects of any kind may contain secrets. Exceptions are names,
+// quantities, names of types, and fields with a fixed set of values. Numbers and booleans remain, except in the
 // contents of Secrets and ConfigMaps and in environment variables. If a request is about a Secret, the values of the
 // Secret are removed wherever they occur in the message.
 //
-// It is not possible to parse the texts of the cluster's policies and admission webhooks. They stay as they are,
-// apart from values of Secrets.
+// The texts of the cluster's policies and admission webhooks cannot be parsed. They stay the same, apart from values of
+// Secrets.
 package texts
 
 import (
@@ -30,17 +30,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Mark replaces a value.
+// Mark is the replacement for a value.
 const Mark = "***"
 
-// rejected precedes a value in the error about a field.
+// rejected matches the text before a value in the error about a field.
 var rejected = regexp.MustCompile(`(\S*?): (?:Invalid value|Duplicate value|(Unsupported value)|Not found): `)
 
 // nameField matches fields whose strings are names or quantities.
 var nameField = regexp.MustCompile(`(?:^|\.)(?:apiVersion|kind|uid|resourceVersion|finalizers|name|namespace|\w*Name|\w*Namespace|targetPort|(?:requests|limits)(?:\[\S+\])?)$`)
 
-// secretField matches fields that have secret values, whatever their types are: the contents of a Secret, which look
-// like those of a ConfigMap, and values of environment variables.
+// secretField matches fields with secret values of any type: values of environment variables, and the contents of
+// Secrets. Fields of ConfigMaps match as well, because they have the same names.
 var secretField = regexp.MustCompile(`^\.?(?:data|stringData|binaryData)\b|` + envValue)
 
 const envValue = `(?:^|\.)\w*[eE]nv\w*(?:\[[^\]]*\])?\.(?:value|[A-Z][A-Z0-9_]*)$`
@@ -48,11 +48,11 @@ const envValue = `(?:^|\.)\w*[eE]nv\w*(?:\[[^\]]*\])?\.(?:value|[A-Z][A-Z0-9_]*)
 // EnvValue matches the paths of values of environment variables.
 var EnvValue = regexp.MustCompile(envValue)
 
-// types are the texts that replace a value of a wrong type.
+// types are texts that the API server prints instead of a value of a wrong type.
 var types = []string{"", "string", "integer", "number", "boolean", "object", "array"}
 
-// isShown is the decision about a value, which is in quotes if it is a string. Enumerated means that the field has a
-// fixed set of values.
+// isShown decides whether a value is kept. Strings are quoted. Enumerated means that the field has a fixed set of
+// values.
 func isShown(field, value string, enumerated bool) bool {
 	text, err := strconv.Unquote(value)
 	isString := err == nil
@@ -72,27 +72,27 @@ func isShown(field, value string, enumerated bool) bool {
 	}
 }
 
-// quoting are other texts that quote values, each with its replacement.
+// quoting contains further patterns of texts that quote values, with their replacements.
 var quoting = []struct {
 	pattern *regexp.Regexp
 	remains string
 }{
 	{regexp.MustCompile(`(?s)Object '(\w+)' is missing in '.*'`), "Object '$1' is missing"},
-	// A number in place of a string may be a secret that lacks its quotes.
+	// A number in place of a string may be a secret without quotes.
 	{regexp.MustCompile(`cannot unmarshal number \S+ (into Go (?:value|struct field \S+) of type (?:string|\[\]))`), "cannot unmarshal number $1"},
 	{regexp.MustCompile(`(?s)((?:parsing|cannot parse|unable to parse|failed to parse|could not parse)(?: time)? )"(?:[^"\\]|\\.)*"`), "${1}" + Mark},
 	{regexp.MustCompile(`(?s)\.\.\.\|.*\|\.\.\.`), "...|" + Mark + "|..."},
 }
 
-// goValue is how a value begins that the server's merging code prints, expected what it says of the field before that,
-// and member an item of a set in a path.
+// goValue matches the beginning of a value that the server's merging code prints, expected the text about its field
+// before that, and member an item of a set in a path.
 var (
 	goValue  = regexp.MustCompile(`(?:&?value\.)?value[A-Z][A-Za-z]*\{|&\{`)
 	expected = regexp.MustCompile(`(\S+): expected (\w+)[^\n]*, got $`)
 	member   = regexp.MustCompile(`(\S*?)\[=("(?:[^"\\]|\\.)*")\]`)
 )
 
-// Text returns the message without the values that it quotes, except those that isShown lets pass. It is idempotent.
+// Text returns the message without the values that it quotes, except for those that isShown allows. It is idempotent.
 func Text(message string) string {
 	message = fieldValues(goValues(message))
 	message = member.ReplaceAllStringFunc(message, func(item string) string {
@@ -118,7 +118,7 @@ func goValues(message string) string {
 		before, rest := message[:found[0]], message[found[1]-1:]
 		length := braces(rest)
 		if message[found[0]:found[1]] == "&{" {
-			// Its strings have no quotes. Further errors are on lines of their own.
+			// Strings in it have no quotes. Further errors are on separate lines.
 			end := strings.Index(rest+"\n  .", "\n  .")
 			length = max(length, strings.LastIndexByte(rest[:end], '}')+1)
 		}
@@ -128,8 +128,7 @@ func goValues(message string) string {
 	}
 }
 
-// shownGoValue returns the value, or Mark. A number where no boolean is expected may be a string that lacks its quotes,
-// or that was printed without them.
+// shownGoValue returns the value, or Mark. A number where no boolean is expected may be a string without quotes.
 func shownGoValue(before, value string) string {
 	place := expected.FindStringSubmatch(before)
 	if place == nil || strings.ContainsAny(value, "{[") {
@@ -145,8 +144,8 @@ func shownGoValue(before, value string) string {
 	return value
 }
 
-// braces returns the length of a text in braces or brackets up to its closing counterpart, or the whole length if there
-// is none.
+// braces returns the length of the prefix in braces or brackets, up to the closing one; the whole length if it is
+// missing.
 func braces(text string) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -164,7 +163,7 @@ func braces(text string) int {
 	return len(text)
 }
 
-// quoted returns the length of a text in quotes up to the next quote, or the whole length if there is none.
+// quoted returns the length of the quoted prefix, up to the next quote; the whole length if it is missing.
 func quoted(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch {
@@ -203,7 +202,7 @@ func fieldValues(message string) string {
 	}
 }
 
-// valueLength returns the length of the value with which a text begins.
+// valueLength returns the length of the value at the beginning of a text.
 func valueLength(text string) int {
 	switch {
 	case text == "":
@@ -228,7 +227,7 @@ func valueLength(text string) int {
 	return len(text)
 }
 
-// without removes what quotes a value.
+// without removes quotations of a value.
 func without(text string, value string) string {
 	for _, form := range []string{strconv.Quote(value), "'" + value + "'", "`" + value + "`"} {
 		text = strings.ReplaceAll(text, form, Mark)
@@ -239,7 +238,7 @@ func without(text string, value string) string {
 	return text
 }
 
-// Error returns an error whose text quotes no values; nil if there is none. It wraps the given one.
+// Error returns an error whose text quotes no values; nil for nil. The result is or wraps the given error.
 func Error(err error) error {
 	if err == nil {
 		return nil
@@ -252,14 +251,14 @@ func Error(err error) error {
 
 type redacted struct{ err error }
 
-// Error returns the text without values.
+// Error returns the redacted text.
 func (e *redacted) Error() string { return Text(e.err.Error()) }
 
 // Unwrap returns the error that may quote values.
 func (e *redacted) Unwrap() error { return e.err }
 
-// Status removes values from an API server's response. The body is that of the request if it is a Secret, and nil
-// otherwise. Status reports whether it removed any.
+// Status removes values from an API server's response, and reports whether it removed any. The body is that of the
+// request if that is a Secret, and nil otherwise.
 func Status(status *metav1.Status, body []byte) bool {
 	before := status.Message
 	status.Message = SecretText(status.Message, body)
@@ -272,7 +271,7 @@ func Status(status *metav1.Status, body []byte) bool {
 		field := Text(cause.Field)
 		changed = changed || field != cause.Field
 		cause.Field = field
-		// The text of a cause is that of a field error without the field.
+		// The message of a cause is that of the field error without the field.
 		prefix := cause.Field + ": "
 		message := SecretText(prefix+cause.Message, body)
 		if len(message) < len(prefix) || message[:len(prefix)] != prefix {
@@ -285,15 +284,15 @@ func Status(status *metav1.Status, body []byte) bool {
 }
 
 const (
-	// shortestSecret is the length, in bytes, of the shortest value that is removed wherever it occurs. Shorter values
+	// shortestSecret is the minimum length, in bytes, of values that are removed wherever they occur. Shorter values
 	// are part of too many words.
 	shortestSecret = 8
 	// lastApplied is the annotation with kubectl's copy of the manifest, including the values of a Secret.
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
-// Secret returns a copy of a Secret with its values replaced by mask, which gets the decoded values in the order of
-// their keys. Other objects are returned as they are.
+// Secret returns a copy of a Secret with its values replaced by mask, which is called with the decoded values in the
+// order of their keys. It returns other objects unchanged.
 func Secret(object map[string]any, mask func(value string) any) map[string]any {
 	if object["apiVersion"] != "v1" || object["kind"] != "Secret" {
 		return object
@@ -319,7 +318,7 @@ func decoded(value string) string {
 	return value
 }
 
-// maskField masks the values of one field of any type.
+// maskField masks the values of a field of any type.
 func maskField(object map[string]any, field string, decode func(string) string, mask func(string) any) {
 	switch value := object[field].(type) {
 	case nil:
@@ -341,7 +340,7 @@ func maskValue(value any, decode func(string) string, mask func(string) any) any
 	return mask(fmt.Sprint(value))
 }
 
-// SecretText is Text for a message about a request whose body is a Secret, in JSON. It removes the Secret's values of 8
+// SecretText is Text for a message about a request whose body is a Secret in JSON. It removes the Secret's values of 8
 // bytes and more wherever they occur.
 func SecretText(message string, body []byte) string {
 	var object map[string]any
@@ -353,7 +352,7 @@ func SecretText(message string, body []byte) string {
 		values = append(values, value)
 		return nil
 	})
-	// The longest first: another value may be a part of it.
+	// Longest first, because a value may be part of another.
 	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
 	for _, value := range values {
 		if len(value) < shortestSecret {
@@ -367,8 +366,9 @@ func SecretText(message string, body []byte) string {
 	return Text(message)
 }
 
-// Nearest returns the candidate that a misspelt word most likely stands for: one character is wrong, or at most two of
-// six and more; empty if there is none. Words of less than four characters are too similar. The first of several wins.
+// Nearest returns the candidate that a misspelt word most likely stands for; empty if there is none. Its distance is 1,
+// or at most 2 for words of six characters and more. Words of less than four characters are too similar. The nearest
+// one wins, or the first of several.
 func Nearest(word string, candidates []string) string {
 	best, least := "", 3
 	switch {
@@ -385,8 +385,8 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// Distance returns how many characters have to be inserted, deleted, replaced, or exchanged with the next one, to make
-// one text of the other (optimal string alignment).
+// Distance returns the number of characters to insert, delete, replace, or swap with the next one, to turn one text
+// into the other (optimal string alignment).
 func Distance(a, b string) int {
 	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

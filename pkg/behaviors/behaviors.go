@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package behaviors lets generated objects bring behaviors along: Go code that the reconciler calls when the turn of
-// the object comes.
+// Package behaviors attaches behaviors to generated objects: Go code that the reconciler calls when the turn of the
+// object comes.
 //
 // A behavior is a value that implements some of the interfaces of this package. [Attach] attaches it to an object, and
 // a generator returns the result like any other object:
@@ -17,10 +17,10 @@
 //
 // # Steps
 //
-// The objects of one wave are applied in steps (see [Stepped]). A step begins when all requests of the step before are
-// answered, and the data of its objects are extracted. Unlike a wave, it does not wait until these objects are ready.
-// All behaviors of a set of objects are called by one goroutine, in the order of the steps, so that variables can carry
-// data from one object to a later one.
+// The objects of one wave are applied in steps (see [Stepped]). A step begins when all requests of the previous step
+// are answered, and the data of its objects are extracted. Unlike a wave, it does not wait until these objects are
+// ready. All behaviors of a set of objects are called by one goroutine, in the order of the steps, so that variables
+// can carry data from one object to a later one.
 //
 // # Passes
 //
@@ -30,8 +30,8 @@
 //
 // # Transformers
 //
-// Behaviors stay with their objects in all transformers of this module. A transformer of your own that returns other
-// objects than it was given calls [Carry]. Deletion hooks cannot have behaviors, because they are stored.
+// Behaviors stay with their objects in all transformers of this module. A custom transformer that returns objects other
+// than its input must call [Carry]. Deletion hooks cannot have behaviors, because they are stored.
 package behaviors
 
 import (
@@ -56,35 +56,35 @@ type Stepped interface {
 
 // Guarded is the behavior of an object that is applied only if a guard allows it.
 type Guarded interface {
-	// Guard returns why the object must not be applied yet; empty if it may be applied. It is called when the step of
-	// the object is about to begin, after all reads of the step. As long as it returns a reason, neither this step nor
-	// what comes later is applied; what was applied earlier stays as it is, and drift is corrected. The component names
-	// the object and the reason. A change of an object whose data are extracted (see Extracting) leads to another pass;
-	// for other reasons, the requeue interval of the component applies.
+	// Guard returns why the object must not be applied yet; empty if it may be applied. It is called right before the
+	// step of the object, after all reads of the step. As long as it returns a reason, neither this step nor anything
+	// after it is applied; objects that were applied before stay as they are, and their drift is corrected. The status
+	// of the component names the object and the reason. A change of an object whose data are extracted (see Extracting)
+	// leads to another pass; for other reasons, the requeue interval of the component applies.
 	//
-	// An error has the same effect, and the pass is repeated after a delay that grows. One that is a
-	// types.RetriableError is no failure of the guard, but a reason after which the pass is repeated.
+	// An error has the same effect, and the pass is repeated after a growing delay. A types.RetriableError is no
+	// failure of the guard, but a reason to repeat the pass.
 	Guard() (reason string, err error)
 }
 
-// Extracting is the behavior of an object that others need data of.
+// Extracting is the behavior of an object with data that other objects need.
 type Extracting interface {
 	// Extract reads data from the object as it is in the cluster, including its status. It is called in each pass, when
-	// the requests of the object's step are answered, and gets a copy without managedFields. Later steps begin when it
-	// has returned nil. An error is named in the status of the component, and the pass is repeated after a delay that
-	// grows.
+	// the requests of the object's step are answered, and gets a copy without managedFields. Later steps begin after it
+	// has returned nil. An error appears in the status of the component, and the pass is repeated after a growing
+	// delay.
 	Extract(object *unstructured.Unstructured) error
 }
 
-// Reading is the behavior of an object that needs data of objects which are not dependents, because others create them.
+// Reading is the behavior of an object that needs data of objects that are not dependents.
 type Reading interface {
-	// Reads returns these objects, and what takes their data. It is called in each pass, and should return the same
-	// objects as long as the objects of the generator are the same.
+	// Reads returns these objects, with the functions that take their data. It is called in each pass, and should
+	// return the same objects as long as the generator's objects stay the same.
 	Reads() []Read
 }
 
-// Read is an object that is read when the step of another object is about to begin, before a guard is asked and a late
-// manifest is completed.
+// Read is an object that is read right before the step of another object, before guards are called and late manifests
+// are completed.
 type Read struct {
 	// GroupVersionKind is the type of the object, in the version in which it is read.
 	schema.GroupVersionKind
@@ -95,23 +95,22 @@ type Read struct {
 	// served. It is called in each pass, and must not change the object. The object is read as the identity that writes
 	// the dependents, once for each change of it, and each change leads to another pass.
 	//
-	// An error is named in the status of the component, and holds back this step and what comes later; it is how an
-	// object says that it cannot do without the other one. Then the pass is repeated when the other object changes or
-	// appears, and, if the error is about an object that exists, after a delay that grows.
+	// An error appears in the status of the component, and this step and all later ones are held back. Return one if
+	// the read object is indispensable. Then the pass is repeated when that object changes or appears and, if it
+	// exists, after a growing delay.
 	Take func(object *unstructured.Unstructured) error
 
-	// Judge, if it is not nil, has the component wait until the object is ready, as if it was a dependent of the same
-	// stage; an object that does not exist is not ready. It gets the same objects as Take, after Take has returned no
-	// error.
+	// Judge, if it is not nil, makes the component wait until the object is ready, as if it were a dependent of the
+	// same stage; an object that does not exist is not ready. It gets the same objects as Take, after Take has returned
+	// no error.
 	Judge status.Judge
-	// Grace is how long the object may be not ready before its grade counts; see Graceful. Zero means that this never
-	// ends.
+	// Grace is how long the object may be unready before its grade counts; see Graceful. Zero means forever.
 	Grace time.Duration
 	// Optional means that the component does not wait for an object that does not exist.
 	Optional bool
-	// After means that the object is read when the step has ended. It holds nothing back, and the component waits for
-	// it and for its data nevertheless. So manifests and guards of other objects must not need these data. Neither
-	// plans nor passes of a suspended component read it.
+	// After means that the object is read after the step. It holds nothing back, but the component still waits for it
+	// and for its data. So manifests and guards of other objects must not need these data. Neither plans nor passes of
+	// a suspended component read it.
 	After bool
 }
 
@@ -119,17 +118,17 @@ type Read struct {
 // other objects.
 type Late interface {
 	// Complete completes the manifest that the generator returned, after all transformers. It must not change
-	// apiVersion, kind, name and namespace, nor the annotations of the reconciler, because these decide about the
-	// order; and the object must not define types. It should be a function of the manifest and of extracted data: the
-	// object is applied again when the result changes.
+	// apiVersion, kind, name and namespace, nor the annotations of the reconciler, because these determine the order;
+	// and the object must not define types. The result should depend only on the manifest and on extracted data: the
+	// object is applied again when it changes.
 	//
-	// An error is named in the status of the component, nothing of the step and of what comes later is applied, and the
-	// pass is repeated after a delay that grows.
+	// An error appears in the status of the component, neither the step nor anything after it is applied, and the pass
+	// is repeated after a growing delay.
 	Complete(manifest *unstructured.Unstructured) error
 }
 
-// Awaited is the behavior of an object that says itself whether the component waits for it. The component waits for
-// objects without it.
+// Awaited is the behavior of an object that determines whether the component waits for it. The component waits for all
+// objects without this behavior.
 type Awaited interface {
 	// IsAwaited reports whether later stages and waves, and the component, wait until the object is ready. An object
 	// that is not awaited is applied, corrected and deleted like any other.
@@ -139,15 +138,14 @@ type Awaited interface {
 // Graceful is the behavior of an object whose health counts only after some time. It concerns the condition of the
 // component that its generator names (see generator.Conditioned).
 type Graceful interface {
-	// GracePeriod returns how long the object may be not ready before the condition says that the component is degraded
-	// or down. It begins when the component stops being ready, and again when its spec changes. Zero means that it
-	// never ends.
+	// GracePeriod returns how long the object may be unready before the condition shows the component as degraded or
+	// down. It begins when the component stops being ready, and again when its spec changes. Zero means forever.
 	GracePeriod() time.Duration
 }
 
-// Ordered is the behavior of an object that says itself when it is deleted. The annotation delete-order of the manifest
-// takes precedence. The order is no part of the manifest: a change of the order alone does not write the object. When
-// the object is written, it gets the annotation, from which a lost record is made again.
+// Ordered is the behavior of an object that determines when it is deleted. The annotation delete-order of the manifest
+// takes precedence. The order is not part of the manifest: a change of the order alone does not write the object. When
+// the object is written, it gets the annotation, so that a lost record can be rebuilt.
 type Ordered interface {
 	// DeleteOrder returns the wave in which the object is deleted.
 	DeleteOrder() int
@@ -160,22 +158,22 @@ type Resetting interface {
 	Reset()
 }
 
-// Suspending is the behavior of an object that has a suspended form, in which it does no work. It is used while the
-// component is suspended.
+// Suspending is the behavior of an object with a suspended form, in which it does no work. The form is applied while
+// the component is suspended.
 type Suspending interface {
 	// Suspend changes the manifest that the generator returned, after all transformers, into the suspended form. The
-	// limits of Late.Complete apply, and so does what is said there about errors.
+	// restrictions of Late.Complete and its rules for errors apply.
 	Suspend(manifest *unstructured.Unstructured) error
 	// IsDeleted reports whether the object is deleted as soon as it is suspended. It is created again when the
 	// component is resumed.
 	IsDeleted() bool
-	// SuspensionJudge returns the judge to which the object is current when it is suspended; nil for the usual judge.
+	// SuspensionJudge returns the judge that finds the object current once it is suspended; nil for the usual judge.
 	SuspensionJudge() status.Judge
 }
 
-// Judged is the behavior of an object whose status another judge computes than that of its owner. The annotations
-// fail-when and ready-when of the object, and an owner's judge that overrules them (such as one with probes for the
-// object), take precedence. Attach a judge itself.
+// Judged is the behavior of an object with a judge of its own, instead of its owner's. The annotations fail-when and
+// ready-when of the object, and an owner's judge that overrules them (such as one with probes for the object), take
+// precedence. Attach a judge itself.
 type Judged = status.Judge
 
 // AtStep is a Stepped with a constant step.
@@ -226,7 +224,7 @@ type Complete func(manifest *unstructured.Unstructured) error
 // Complete calls the function.
 func (f Complete) Complete(manifest *unstructured.Unstructured) error { return f(manifest) }
 
-// Suspend is a Suspending in the form of a function, whose object stays and is judged as usual.
+// Suspend is a Suspending in the form of a function. The object stays, and is judged as usual.
 type Suspend func(manifest *unstructured.Unstructured) error
 
 // Suspend calls the function.
@@ -250,7 +248,7 @@ func (DeletedOnSuspend) IsDeleted() bool { return true }
 // SuspensionJudge returns nil.
 func (DeletedOnSuspend) SuspensionJudge() status.Judge { return nil }
 
-// NotAwaited is an Awaited that is not awaited.
+// NotAwaited is the Awaited of an object that nothing waits for.
 type NotAwaited struct{}
 
 // IsAwaited returns false.
@@ -272,9 +270,9 @@ func (a *attached) DeepCopyObject() runtime.Object {
 	return &attached{Object: copied, behaviors: a.behaviors}
 }
 
-// Attach returns the object with behaviors, in addition to those that it has. It does not change or copy the object. If
-// several behaviors implement the same interface, the last one counts. The reconciler refuses objects with a value that
-// implements no interface of this package.
+// Attach returns the object with additional behaviors. It does not change or copy the object. If several behaviors
+// implement the same interface, the last one counts. The reconciler refuses objects with a value that implements no
+// interface of this package.
 func Attach(object client.Object, behaviors ...any) client.Object {
 	if len(behaviors) == 0 {
 		return object

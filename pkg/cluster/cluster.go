@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster has a connection to one cluster as one identity: a client, discovery, an
-// event recorder, and the configuration they were made from.
+// Package cluster provides connections to one cluster as one identity: a client, discovery, an event recorder, and
+// their configuration.
 package cluster
 
 import (
@@ -66,7 +66,7 @@ func (b *bundle) EventRecorder() record.EventRecorder           { return b.event
 func (b *bundle) Config() *rest.Config                          { return b.config }
 func (b *bundle) HttpClient() *http.Client                      { return b.httpClient }
 
-// Discovery is what the API server of a cluster reports about itself. It is shared and must not be changed.
+// Discovery is the information of an API server about itself. It is shared and must not be changed.
 type Discovery struct {
 	// Version is the version of the API server.
 	Version version.Info
@@ -82,8 +82,8 @@ type Discovery struct {
 	Digest string
 }
 
-// UIDOf returns the UID of the namespace kube-system, which identifies a cluster whatever its address is. It is empty
-// if the client may not read that namespace, or if there is none.
+// UIDOf returns the UID of the namespace kube-system, which identifies a cluster independently of its address. It is
+// empty if the client may not read that namespace, or if there is none.
 func UIDOf(ctx context.Context, reader client.Reader) (apitypes.UID, error) {
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
@@ -94,13 +94,13 @@ func UIDOf(ctx context.Context, reader client.Reader) (apitypes.UID, error) {
 	return "", fmt.Errorf("reading the namespace %s: %w", metav1.NamespaceSystem, err)
 }
 
-// Group is what the API server reports about one API group.
+// Group is the API server's information about one API group.
 type Group struct {
 	// Name of the group; empty for the core group.
 	Name string
 	// Versions are the served versions, the preferred one first. Empty if the group is not served.
 	Versions []string
-	// Resources are those of each version that could be read.
+	// Resources are the resources of each version that could be read.
 	Resources map[string][]metav1.APIResource
 	// Failed has the error of each version that could not be read, such as one of an aggregated API whose server is
 	// down.
@@ -140,8 +140,8 @@ func ReadGroup(ctx context.Context, clnt discovery.DiscoveryInterface, name stri
 	return group, nil
 }
 
-// isAggregated reports whether another server than the API server itself serves a version. The group still lists
-// the version of a deleted CustomResourceDefinition for a while, so its APIService decides.
+// isAggregated reports whether a server other than the API server itself serves a version. The group still lists the
+// version of a deleted CustomResourceDefinition for a while, so its APIService decides.
 func isAggregated(ctx context.Context, clnt discovery.DiscoveryInterfaceWithContext, group, version string) (bool, error) {
 	raw, err := clnt.RESTClient().Get().AbsPath("/apis/apiregistration.k8s.io/v1/apiservices", version+"."+group).Do(ctx).Raw()
 	if apierrors.IsNotFound(err) {
@@ -221,15 +221,15 @@ func (g *Group) mapper() meta.RESTMapper {
 	return restmapper.NewDiscoveryRESTMapper([]*restmapper.APIGroupResources{resources})
 }
 
-// renewInterval is how long a result about a group counts as recent. It bounds the requests of callers that ask again
-// and again for a type that does not exist.
+// renewInterval is how long a result about a group counts as recent. It limits the requests of callers that keep asking
+// for a type that does not exist.
 const renewInterval = time.Second
 
 // RESTMapper finds types when they are first used, as controller-runtime's mapper does. In addition, RenewTypes and
-// LearnTypes replace what it has about a group: controller-runtime's mapper keeps scope and resource of a type for
-// ever, although a recreated CustomResourceDefinition may have others. It is safe for concurrent use.
+// LearnTypes replace its types of a group: controller-runtime's mapper keeps scope and resource of a type forever,
+// although a recreated CustomResourceDefinition may have others. It is safe for concurrent use.
 //
-// It reports a type as not served only if the API server says so; an API that does not answer is another error.
+// It reports a type as not served only if the API server confirms it; an API that does not answer is another error.
 type RESTMapper struct {
 	lazy      meta.RESTMapper
 	discovery discovery.DiscoveryInterface
@@ -269,9 +269,9 @@ func NewRESTMapper(config *rest.Config, httpClient *http.Client) (*RESTMapper, e
 	return &RESTMapper{lazy: lazy, discovery: discoveryClient, now: time.Now, groups: map[string]*renewal{}}, nil
 }
 
-// RenewTypes makes a mapper read the types of a group again, because a request, or the scope of a type, has shown that
-// they may be outdated. If the server does not answer completely, the mapper keeps what it has, and RenewTypes returns
-// an error. It does nothing if the last result is less than a second old, or if the mapper is no RESTMapper of this
+// RenewTypes makes a mapper read the types of a group again, because a request, or the scope of a type, indicates that
+// they may be outdated. If the server does not answer completely, the mapper keeps its types, and RenewTypes returns an
+// error. It does nothing if the last result is less than a second old, or if the mapper is no RESTMapper of this
 // package.
 func RenewTypes(ctx context.Context, mapper meta.RESTMapper, group string) error {
 	if renewable, ok := mapper.(*RESTMapper); ok {
@@ -338,7 +338,7 @@ func (m *RESTMapper) of(group string) (mapper meta.RESTMapper, renewed bool) {
 	return m.lazy, false
 }
 
-// find looks a type up in the group's mapper, and after a renewal once more if it is not there.
+// find looks a type up in the group's mapper; if it is missing, it renews the types and tries once more.
 func find[T any](m *RESTMapper, group string, look func(meta.RESTMapper) (T, error)) (T, error) {
 	mapper, renewed := m.of(group)
 	first := !m.asked.Load()
@@ -367,27 +367,28 @@ func (m *RESTMapper) KindFor(resource schema.GroupVersionResource) (schema.Group
 	return find(m, resource.Group, func(mapper meta.RESTMapper) (schema.GroupVersionKind, error) { return mapper.KindFor(resource) })
 }
 
-// KindsFor returns all kinds that fit a resource.
+// KindsFor returns all kinds that match a resource.
 func (m *RESTMapper) KindsFor(resource schema.GroupVersionResource) ([]schema.GroupVersionKind, error) {
 	return find(m, resource.Group, func(mapper meta.RESTMapper) ([]schema.GroupVersionKind, error) { return mapper.KindsFor(resource) })
 }
 
-// ResourceFor completes a resource.
+// ResourceFor returns the preferred full resource that matches a partial one.
 func (m *RESTMapper) ResourceFor(input schema.GroupVersionResource) (schema.GroupVersionResource, error) {
 	return find(m, input.Group, func(mapper meta.RESTMapper) (schema.GroupVersionResource, error) { return mapper.ResourceFor(input) })
 }
 
-// ResourcesFor returns all resources that fit.
+// ResourcesFor returns all full resources that match a partial one.
 func (m *RESTMapper) ResourcesFor(input schema.GroupVersionResource) ([]schema.GroupVersionResource, error) {
 	return find(m, input.Group, func(mapper meta.RESTMapper) ([]schema.GroupVersionResource, error) { return mapper.ResourcesFor(input) })
 }
 
-// RESTMapping returns how a kind is accessed, in one of the versions or, without them, in the preferred one.
+// RESTMapping returns the mapping of a kind in the first served one of the versions or, without versions, in the
+// preferred one.
 func (m *RESTMapper) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
 	return find(m, kind.Group, func(mapper meta.RESTMapper) (*meta.RESTMapping, error) { return mapper.RESTMapping(kind, versions...) })
 }
 
-// RESTMappings returns how a kind is accessed in each of the versions, or in all of them.
+// RESTMappings returns the mappings of a kind in each of the versions or, without versions, in all served ones.
 func (m *RESTMapper) RESTMappings(kind schema.GroupKind, versions ...string) ([]*meta.RESTMapping, error) {
 	return find(m, kind.Group, func(mapper meta.RESTMapper) ([]*meta.RESTMapping, error) {
 		return mapper.RESTMappings(kind, versions...)
@@ -399,11 +400,11 @@ func (m *RESTMapper) ResourceSingularizer(resource string) (string, error) {
 	return m.lazy.ResourceSingularizer(resource)
 }
 
-// NewDirectClient returns a client that sends each request to the API server, as client.New does, and notices when a
-// type is served under another name or with another scope than before. options.Mapper must be a *RESTMapper; if it is
-// nil, one is made.
+// NewDirectClient returns a client that sends each request to the API server, as client.New does, and adapts when a
+// type is served under a different name or with a different scope. options.Mapper must be a *RESTMapper; if it is nil,
+// one is made.
 //
-// If a request fails because its type is served differently than before, the client reads the types of its group again,
+// If a request fails because its type is served differently than before, the client reads the types of its group again
 // and, if they have changed, repeats the request. The first request had no effect.
 func NewDirectClient(config *rest.Config, options client.Options) (client.Client, error) {
 	if options.HTTPClient == nil {
@@ -434,7 +435,7 @@ func NewDirectClient(config *rest.Config, options client.Options) (client.Client
 	return d, nil
 }
 
-// direct replaces its inner client, which caches types for ever, when types have changed.
+// direct replaces its inner client, which caches types forever, when types have changed.
 type direct struct {
 	config  *rest.Config
 	options client.Options
@@ -557,7 +558,7 @@ func (d *direct) SubResource(name string) client.SubResourceClient {
 // Scheme returns the scheme of the client.
 func (d *direct) Scheme() *runtime.Scheme { return d.current().Scheme() }
 
-// RESTMapper returns the mapper that notices changed types.
+// RESTMapper returns the mapper of the client, a *RESTMapper.
 func (d *direct) RESTMapper() meta.RESTMapper { return d.mapper }
 
 // GroupVersionKindFor returns the type of an object.

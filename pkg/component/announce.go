@@ -43,7 +43,7 @@ func (p *pass) tell(reason, message string) {
 
 // announceVerdict writes an event and a line of the log if state or reason have changed. A change of the message alone
 // counts only in states whose message is stable; the progress of a rollout is visible in the status. After its timeout,
-// a component has only failures to say, until it is ready.
+// a component announces only failures until it is ready.
 func (p *pass) announceVerdict(now verdict, kind outcomes.Kind) {
 	before, message := p.before, outcomes.Bound(now.message)
 	isLate := before.reason == ReadyConditionReasonTimeout && now.reason == ReadyConditionReasonTimeout && (kind == outcomes.Progressing || kind == outcomes.Retriable)
@@ -60,7 +60,7 @@ func (p *pass) announceVerdict(now verdict, kind outcomes.Kind) {
 	p.tell(now.reason, message)
 }
 
-// refusalOf returns the reason of a refusal, as metrics have it.
+// refusalOf returns the reason of a refusal for the metrics.
 func refusalOf(refused *reconciler.RefusedError) metrics.Refusal {
 	switch {
 	case refused != nil && refused.Foreign:
@@ -72,8 +72,8 @@ func refusalOf(refused *reconciler.RefusedError) metrics.Refusal {
 	}
 }
 
-// announce reports what the engine has done. Names are those of the waves. The events about it are written later, after
-// the status, which does not wait for them.
+// announce reports the actions of the engine, with the given names of waves. Its events are written after the status,
+// which does not wait for them.
 func (p *pass) announce(result *reconciler.Result, names outcomes.Waves) {
 	p.result = result
 	p.logActions(result)
@@ -103,8 +103,7 @@ func (p *pass) emit() {
 	p.later = nil
 }
 
-// logActions writes a line of the log for each change of a dependent, for those who have to know later what was done,
-// and why.
+// logActions logs each change of a dependent with its reason, for later inquiries.
 func (p *pass) logActions(result *reconciler.Result) {
 	for _, action := range result.Actions {
 		for i, object := range action.Objects {
@@ -132,7 +131,7 @@ func actionMessage(action reconciler.Action, waves outcomes.Waves) string {
 	return fmt.Sprintf("%s %s of %s: %s", action.Verb, outcomes.Dependents(len(names)), waves.Name(action.Wave), list)
 }
 
-// correction says why an object was corrected; empty for other actions.
+// correction returns the reason why an object was corrected; empty for other actions.
 func correction(action reconciler.Action, i int) string {
 	if !action.Verb.IsCorrection() || i >= len(action.Reasons) {
 		return ""
@@ -186,7 +185,7 @@ func (p *pass) noteDrift(result *reconciler.Result) {
 }
 
 // announceWarnings warns once about each mistake that the generator, or a behavior of its objects, has noticed, and
-// again if it comes back with another declaration. What a guard holds back has no mistakes meanwhile.
+// again if it comes back with another declaration. Objects that a guard holds back yield no warnings meanwhile.
 func (p *pass) announceWarnings(generated *generation.Result) {
 	memory, warnings := p.memory, generated.Warnings.All()
 	if memory.noticedIn != p.declared.Digest.Value {
@@ -232,17 +231,17 @@ func (p *pass) measure(reason string) {
 }
 
 const (
-	// maxExplained is the number of workloads that are explained: they mostly wait for the same reason. So do their
-	// Pods, of which maxPods are read.
+	// maxExplained is the maximum number of workloads that are explained, and maxPods the maximum number of their Pods
+	// that are read: most of them wait for the same reason.
 	maxExplained, maxPods = 5, 50
 	// explainAfter is how long a state must last before the Pods are read. As long as they give no reason, they are
 	// read again after twice the time, at most after explainPause.
 	explainAfter, explainPause = 2 * time.Second, time.Minute
 )
 
-// explanation is what is known about a workload that is not ready.
+// explanation is the reason why a workload is not ready, from its Pods.
 type explanation struct {
-	// state is what the engine says about it.
+	// state is the engine's message about it.
 	state string
 	// due is when its Pods are read; pause is the time until then.
 	due   time.Time
@@ -251,8 +250,8 @@ type explanation struct {
 	text string
 }
 
-// explain completes what the engine says about workloads by what their Pods say, and has the next pass come when Pods
-// are to be read.
+// explain adds reasons from their Pods to the engine's messages about workloads, and schedules the next pass for when
+// Pods must be read.
 func (p *pass) explain(ctx context.Context, result *reconciler.Result) {
 	if !p.worker.options.ExplainPods {
 		return
@@ -289,7 +288,7 @@ func (p *pass) explain(ctx context.Context, result *reconciler.Result) {
 	p.memory.explained = explained
 }
 
-// withPods are the kinds of the workloads of Kubernetes, and that of Pods.
+// withPods are the workload kinds of Kubernetes, and Pod.
 var withPods = []schema.GroupKind{
 	{Kind: "Pod"},
 	{Kind: "ReplicationController"},
@@ -343,7 +342,7 @@ func (p *pass) podsOf(ctx context.Context, workload types.ObjectKey) ([]corev1.P
 	return pods.Items, err
 }
 
-// selectorOf returns the selector of a workload. That of a ReplicationController has labels only.
+// selectorOf returns the selector of a workload. A ReplicationController's selector has labels only.
 func selectorOf(live *unstructured.Unstructured) (labels.Selector, error) {
 	declared, _, err := unstructured.NestedMap(live.Object, "spec", "selector")
 	if err != nil {

@@ -41,7 +41,7 @@ func (p *pass) checkPresence(context.Context) outcomes.Outcome {
 	}
 }
 
-// observe ends the pass if the component is paused. It plans what apply would do, and does nothing of it.
+// observe ends the pass if the component is paused. It only plans the changes that apply would make.
 func (p *pass) observe(ctx context.Context) outcomes.Outcome {
 	if p.settings.presence != PresencePaused {
 		return outcomes.Proceed
@@ -187,8 +187,9 @@ func (p *pass) suspend(ctx context.Context) outcomes.Outcome {
 	return outcomes.Outcome{Kind: outcomes.Suspended, Message: "suspended: " + message, Wake: cmp.Or(result.RequeueAfter, p.settings.timing.requeue)}
 }
 
-// amongSiblings makes a call of the engine that knows the siblings of the component. If the call finds a dependent of a
-// foreign owner, the cache may lag behind: then the API server is asked, and the call is repeated if the answer differs.
+// amongSiblings passes the siblings of the component to a call of the engine. If the call finds a dependent of a
+// foreign owner, the cache may lag behind: then it reads the siblings from the API server, and repeats the call if they
+// differ.
 func (p *pass) amongSiblings(ctx context.Context, call func(siblings map[string]reconciler.Relation) (foreign bool, err error)) error {
 	w := p.worker
 	if w.siblings == nil {
@@ -231,7 +232,7 @@ func (p *pass) siblings(ctx context.Context, reader client.Reader) (map[string]r
 	return relations, nil
 }
 
-// applyRequest has the engine apply dependents.
+// applyRequest makes the engine apply dependents.
 func (p *pass) applyRequest(ctx context.Context, request reconciler.ApplyRequest) (reconciler.Result, error) {
 	var result reconciler.Result
 	err := p.amongSiblings(ctx, func(siblings map[string]reconciler.Relation) (bool, error) {
@@ -245,14 +246,14 @@ func (p *pass) applyRequest(ctx context.Context, request reconciler.ApplyRequest
 	return result, err
 }
 
-// planRequest has the engine plan what it would do.
+// planRequest makes the engine plan its changes.
 func (p *pass) planRequest(ctx context.Context, request reconciler.ApplyRequest) (reconciler.Plan, error) {
 	var plan reconciler.Plan
 	err := p.amongSiblings(ctx, func(siblings map[string]reconciler.Relation) (bool, error) {
 		var err error
 		request.Siblings = siblings
-		// Asking takes a request for each object that does not exist. It is worth that before anything is applied;
-		// later, events would make it expensive.
+		// Asking costs a request for each missing object. That is acceptable before anything is applied; later, events
+		// would repeat it too often.
 		plan, err = p.destination.Target().Engine.Plan(ctx, request, reconciler.PlanOptions{Ask: len(p.status.Inventory) == 0})
 		return slices.ContainsFunc(plan.Changes, func(change reconciler.Change) bool { return change.Foreign }), err
 	})
@@ -264,7 +265,7 @@ func isSuspending(object client.Object) bool {
 	return ok
 }
 
-// request returns what the engine is asked to apply.
+// request returns the request to the engine.
 func (p *pass) request(generated *generation.Result, judge status.Judge) reconciler.ApplyRequest {
 	return reconciler.ApplyRequest{
 		Owner:        p.owner(),
@@ -351,7 +352,7 @@ func (p *pass) unwatched() []string {
 	return append(p.destination.Target().Unwatched(kinds), p.worker.referenced.Unwatched(p.key)...)
 }
 
-// want returns the judge of the dependents, nil for that of the reconciler, and what the generator returns.
+// want returns the judge of the dependents (nil for the reconciler's own), and the result of the generator.
 func (p *pass) want(ctx context.Context) (status.Judge, *generation.Result, error) {
 	var judge status.Judge
 	if c, ok := capability[JudgeConfiguration](p.component); ok {
@@ -380,8 +381,8 @@ func isUnfinished(err error) bool {
 	return unfinished
 }
 
-// longestCall is the maximum duration of a call of a generator. It ends before the pass does, so that the error can be
-// told.
+// longestCall is the maximum duration of a call of a generator. It is shorter than a pass, so that the pass can report
+// the error.
 const longestCall = queue.LongestPass - time.Minute
 
 // generate returns the dependents, and the deletion hooks.
@@ -420,8 +421,8 @@ func (p *pass) generate(ctx context.Context) (*generation.Result, error) {
 	return result, err
 }
 
-// announceSlow writes into the status that the generator takes long, once for each declaration. Later calls have a
-// state that is worth more.
+// announceSlow reports in the status that the generator takes long, once for each declaration. Later calls must not
+// replace a more useful state.
 func (p *pass) announceSlow(ctx context.Context, message string) {
 	if !p.memory.ungenerated || p.record.IsLost() {
 		return
@@ -430,7 +431,7 @@ func (p *pass) announceSlow(ctx context.Context, message string) {
 	p.status.setState(verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: "generating dependents: " + message}, now)
 	p.status.ProcessingSince = &now
 	if err := p.record.Save(ctx, p.status.Inventory); err != nil {
-		// The end of the pass tries it again.
+		// The end of the pass tries again.
 		p.log.V(1).Info("the status cannot be written while dependents are generated", "reason", err.Error())
 	}
 }
@@ -443,7 +444,7 @@ func (p *pass) isInstalled() bool {
 
 // forGenerator returns the context and the parameters of the generator, which may still use them when the pass has
 // ended. The component in the context is a copy, including its inventory; the cost depends on its size. The parameters
-// are not, because not every DeepCopy of an author copies loaded references: passes do not change the spec.
+// are not copied, because an author's DeepCopy may omit loaded references; passes do not change the spec.
 func (p *pass) forGenerator(ctx context.Context) (context.Context, types.Unstructurable) {
 	component, ok := p.component.DeepCopyObject().(Component)
 	if !ok {

@@ -19,7 +19,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// noteOrphaning finds out whether dependents are to be orphaned, and records it. A component that is deleted with the
+// noteOrphaning determines whether dependents must be orphaned, and records it. A component that is deleted with the
 // propagation policy Orphan has the finalizer orphan only for a moment: the garbage collector removes it once it has
 // seen that no object has the component as owner. So the event that shows the finalizer is remembered, and an
 // annotation of the component records it before any dependent is orphaned.
@@ -38,8 +38,8 @@ func (p *pass) noteOrphaning(ctx context.Context) outcomes.Outcome {
 	return outcomes.Proceed
 }
 
-// dependentsGone reports whether the record says that no dependent is left. Items in the inventory, which does not
-// shrink during a deletion, are not looked at again: a post-delete hook may have the name of a former dependent.
+// dependentsGone reports whether the record shows that no dependent is left. The items of the inventory, which does not
+// shrink during a deletion, are not checked again: a post-delete hook may have the name of a former dependent.
 func (p *pass) dependentsGone() bool {
 	return p.deletionHooks.Reached(inventory.DeletionStagePostDelete)
 }
@@ -59,8 +59,8 @@ func (p *pass) beforeDelete(ctx context.Context) outcomes.Outcome {
 	return p.runHooks(p.hookContext(ctx), "pre-delete", p.worker.hooks.preDelete)
 }
 
-// checkApproved blocks the deletion while there are dependents whose deletion has to be approved. Nothing has been done
-// about the deletion until then. It decides once: hooks may have the names of dependents.
+// checkApproved blocks the deletion while a user has to approve the deletion of dependents. Until then, no hook runs
+// and nothing is deleted. It decides once: hooks may have the names of dependents.
 func (p *pass) checkApproved(ctx context.Context) outcomes.Outcome {
 	target, owner := p.destination.Target(), p.departing()
 	isConcerned := slices.ContainsFunc(owner.Inventory, func(item *reconciler.InventoryItem) bool {
@@ -92,10 +92,10 @@ func (p *pass) occasion() string {
 	return string(p.component.GetUID()) + "/" + p.component.GetDeletionTimestamp().UTC().Format(time.RFC3339)
 }
 
-// approval is what a user has approved of this deletion.
+// approval returns the user's approval of this deletion.
 func (p *pass) approval() approval { return approvalOf(p, p.occasion()) }
 
-// isApproved reports whether it is recorded that this deletion is approved.
+// isApproved reports whether an approval of this deletion is recorded.
 func (p *pass) isApproved() bool {
 	return p.handle.Annotation(types.AnnotationKeySuffixDeletionApproved) == p.occasion()
 }
@@ -176,7 +176,7 @@ func (p *pass) deleteDependents(ctx context.Context) outcomes.Outcome {
 	return p.remove(ctx, request, approval)
 }
 
-// remove deletes dependents, as far as a user has approved that.
+// remove deletes dependents, as far as a user has approved it.
 func (p *pass) remove(ctx context.Context, request reconciler.DeleteRequest, approval approval) outcomes.Outcome {
 	result, err := p.destination.Target().Engine.Delete(ctx, request)
 	p.took(&result)
@@ -203,7 +203,7 @@ func (p *pass) awaitApproval(ctx context.Context, held *reconciler.HeldDeletions
 	return p.destination.Held(ctx, held, o)
 }
 
-// after runs the hooks that require all dependents to be gone.
+// afterDelete runs the hooks that require all dependents to be gone.
 func (p *pass) afterDelete(ctx context.Context) outcomes.Outcome {
 	if p.destination.Abandoned() || p.orphaning {
 		return outcomes.Proceed
@@ -235,7 +235,7 @@ func (p *pass) removeFinalizer(ctx context.Context) outcomes.Outcome {
 	return outcomes.Outcome{Kind: outcomes.Gone}
 }
 
-// approval is what a user has approved by an annotation of the component.
+// approval is a user's approval in an annotation of the component.
 type approval struct {
 	annotation string
 	digest     string // of the deletions that are approved; empty if there are none
@@ -252,7 +252,7 @@ func (a approval) request(owner reconciler.Owner) reconciler.DeleteRequest {
 	return reconciler.DeleteRequest{Owner: owner, Approved: a.digest, Occasion: a.occasion}
 }
 
-// message names the dependents that stay, and the annotation that lets them go.
+// message names the held dependents, and the annotation that approves their deletion.
 func (a approval) message(held *reconciler.HeldDeletions) string {
 	names := make([]string, len(held.Objects))
 	for i, object := range held.Objects {

@@ -11,9 +11,9 @@
 // embedding the ...Spec types of this package. Fields of the types [SecretKeyReference] and so on are loaded before the
 // spec is used.
 //
-// The status of the component, or chunks that it refers to, has everything that must not be lost. It is written before
-// the first request that depends on it, only if it has changed, and guarded by the resource version. If two instances
-// of an operator both believe that they are the leader, the one with the older data ends its pass. With
+// Everything that must not be lost is in the status of the component, or in chunks that it refers to. The status is
+// written before the first request that depends on it, only if it has changed, and guarded by the resource version. If
+// two instances of an operator both believe that they are the leader, the one with the older data ends its pass. With
 // [ReconcilerOptions].Sharding, all instances work, each on its share of the components. A pass ends when it is no
 // longer certain that the component belongs to its share.
 //
@@ -40,15 +40,15 @@
 //	target does not answer     Pending           Retrying             5 s, doubled up to the requeue interval
 //	too many slow targets      Pending           Retrying             3 s
 //	pass took too long         Pending           Retrying             5 s
-//	input refused              Error             Error                5 s, doubled up to the requeue interval
-//	any other error            Error             Error                1 s, doubled up to 1000 s
+//	input refused              Error             Error                5 s, doubled up to 1 min or the requeue interval
+//	any other error            Error             Error                1 s, doubled up to 1 min
 //
-// No pass is repeated within a second unless something happens, whatever a hook, a dependent or an interval asks for.
+// Without an event, no pass is repeated within a second, even if a hook, a dependent or an interval requests it.
 //
 // A component that is not ready within its timeout has the reason Timeout, and the state Error instead of Processing.
-// The timeout starts with the first pass that does not end ready, whatever its outcome. It ends when the component is
-// ready, suspended, paused, archived or deleted; a later loss of readiness has the full timeout again. It starts again
-// when the declaration changes. Changes between Processing, Pending and Error do not restart it.
+// The timeout starts with the first pass that does not end ready, regardless of its outcome. It ends when the component
+// is ready, suspended, paused, archived or deleted; a later loss of readiness has the full timeout again. It starts
+// again when the declaration changes. Changes between Processing, Pending and Error do not restart it.
 //
 // While the component is being deleted:
 //
@@ -58,7 +58,7 @@
 //	kubeconfig lost            DeletionPending   DeletionRetrying     10 s
 //	target does not answer     DeletionPending   DeletionRetrying     5 s, doubled up to the requeue interval
 //	unrecorded dependents      DeletionPending   DeletionRetrying     10 s
-//	any other error            Error             Error                1 s, doubled up to 1000 s
+//	any other error            Error             Error                1 s, doubled up to 1 min
 //
 // During its first pass, a new component is Pending with reason FirstSeen. After a change of the declaration, a
 // component is Processing with reason Restarting until the end of the pass. Other clients see these states only if the

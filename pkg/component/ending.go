@@ -53,7 +53,7 @@ func (p *pass) keepRecord(ctx context.Context, o outcomes.Outcome) outcomes.Outc
 	return o
 }
 
-// settled are the outcomes with which nothing is under way.
+// settled are the outcomes that leave nothing under way.
 var settled = []outcomes.Kind{outcomes.Ready, outcomes.Held, outcomes.Suspended, outcomes.Paused, outcomes.Archived}
 
 // conclude writes the status, reports the outcome, and returns when the next pass is due.
@@ -89,10 +89,10 @@ func (p *pass) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, e
 	p.announceVerdict(d.verdict, o.Kind)
 	p.measure(d.reason)
 	if generation.Is(d.err) {
-		// The log has it. The controller would log each attempt, with another stack.
+		// The panic is logged already. The controller would log each attempt, with another stack.
 		delay := p.panicDelay()
 		if o.Kind != outcomes.Error && d.requeue > 0 {
-			// A status hook has panicked. That must not slow down what the pass has done.
+			// A status hook has panicked. That must not delay the work of the component.
 			delay = min(delay, d.requeue)
 		}
 		p.memory.panics++
@@ -117,7 +117,8 @@ func (p *pass) leave(o outcomes.Outcome) ctrl.Result {
 	return ctrl.Result{RequeueAfter: abandonedDelay}
 }
 
-// noteReady keeps what holds while the component is ready, and measures how long a change took.
+// noteReady remembers the run of the post-reconcile hooks while the component is ready, and measures the duration of a
+// change.
 func (p *pass) noteReady(kind outcomes.Kind, failure error, now time.Time) {
 	changed := p.memory.changedAt
 	if kind == outcomes.Ready {
@@ -126,8 +127,8 @@ func (p *pass) noteReady(kind outcomes.Kind, failure error, now time.Time) {
 	if generation.Is(failure) || !slices.Contains(settled, kind) {
 		return
 	}
-	// All dependents are ready while deletions are held. Work that a user has interrupted says nothing about the
-	// duration.
+	// All dependents are ready while deletions are held. The duration of work that a user has interrupted does not
+	// count.
 	if (kind == outcomes.Ready || kind == outcomes.Held) && !changed.IsZero() {
 		p.worker.metrics.BecameReady(now.Sub(changed))
 	}
@@ -153,7 +154,7 @@ func (p *pass) countFailures(o outcomes.Outcome) {
 	m.refusals++
 	problems := o.Message
 	if o.Refusal != nil {
-		// The message has also how far on-failure hooks are.
+		// The message also has the progress of on-failure hooks.
 		problems = o.Refusal.Error()
 	}
 	if m.refused != problems {
@@ -189,7 +190,7 @@ func (p *pass) note(d decision, now metav1.Time) {
 }
 
 // noteHealth writes the condition that the generator names into the status in memory. It returns the delay until the
-// next pass, which may be due earlier because of it.
+// next pass, which the condition may shorten.
 func (p *pass) noteHealth(o outcomes.Outcome, d decision, now metav1.Time) time.Duration {
 	name := p.worker.healthCondition()
 	if name == "" {
@@ -214,7 +215,7 @@ func (p *pass) noteHealth(o outcomes.Outcome, d decision, now metav1.Time) time.
 	return min(cmp.Or(d.requeue, condition.Wake), max(condition.Wake, soonest))
 }
 
-// completeStatus runs the status hooks, and returns the decision with what they say about the next pass.
+// completeStatus runs the status hooks, and returns the decision with their delays and errors.
 func (p *pass) completeStatus(o outcomes.Outcome, d decision, now metav1.Time) decision {
 	conclusion := Conclusion{
 		Inventory: p.status.Inventory, Result: p.result, Plan: p.plan, Err: o.Err, Refusal: o.Refusal,
@@ -245,13 +246,13 @@ type timing struct {
 	requeue, retry, timeout time.Duration
 }
 
-// history is what decisions need from earlier passes.
+// history is the input of decisions from earlier passes.
 type history struct {
 	// deleting reports whether the component is being deleted.
 	deleting bool
 	// since is when the component stopped being ready, or when its present digest was first seen; zero if it is ready.
 	since time.Time
-	// refusals is the number of consecutive passes with refused input, and errors that of passes that ended with an
+	// refusals is the number of consecutive passes with refused input, errors the number of those that ended with an
 	// error.
 	refusals, errors int
 }
@@ -268,7 +269,7 @@ type decision struct {
 }
 
 // decide is the state machine. The timeout starts with the first pass that does not end ready after a new digest or
-// after a time of readiness. Only readiness, a new digest, suspension or deletion stop it. Held deletions count as
+// after a period of readiness. Only readiness, a new digest, suspension or deletion stop it. Held deletions count as
 // readiness: all dependents are ready. After the timeout, the component is reconciled as before.
 func decide(o outcomes.Outcome, h history, t timing, now time.Time) decision {
 	d := decision{verdict: verdictOf(o.Kind, h.deleting), since: h.since}
@@ -354,8 +355,8 @@ func requeueOf(o outcomes.Outcome, h history, t timing) time.Duration {
 	return max(delay, soonest)
 }
 
-// longestErrorDelay is the maximum delay before a pass is repeated because of an error: what was repaired must not wait
-// for long.
+// longestErrorDelay is the maximum delay before a pass is repeated after an error: a repaired component must not wait
+// long.
 const longestErrorDelay = time.Minute
 
 // errorDelays delays retries after errors: one second, doubled up to longestErrorDelay.

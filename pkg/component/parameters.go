@@ -12,19 +12,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// tagLoadedAs is the tag of a struct field with a reference that says under which name the loaded content replaces the
-// reference; "-" drops the reference.
+// tagLoadedAs is the struct tag of a reference with the name under which its loaded content replaces it; "-" drops the
+// reference.
 const tagLoadedAs = "loadedAs"
 
-// ownSpecs are the types of structs that are meant for the reconciler. Fields that embed them are left out.
+// ownSpecs are the types of structs for the reconciler itself. Fields that embed them are omitted.
 var ownSpecs = []reflect.Type{
 	reflect.TypeFor[Spec](), reflect.TypeFor[PlacementSpec](), reflect.TypeFor[ClientSpec](), reflect.TypeFor[ImpersonationSpec](), reflect.TypeFor[SuspensionSpec](),
 	reflect.TypeFor[PresenceSpec](), reflect.TypeFor[RequeueSpec](), reflect.TypeFor[RetrySpec](), reflect.TypeFor[TimeoutSpec](), reflect.TypeFor[ReapplySpec](),
 	reflect.TypeFor[PolicySpec](), reflect.TypeFor[ReconcileSpec](), reflect.TypeFor[DriftSpec](), reflect.TypeFor[TypeSpec](), reflect.TypeFor[DeletionSpec](),
 }
 
-// parametersOf returns what a spec, a pointer to a struct, is in JSON, without the fields for the reconciler, and with
-// the content of the references that have the tag loadedAs.
+// parametersOf returns the JSON form of a spec, a pointer to a struct, without the fields for the reconciler, and with
+// the content of references that have the tag loadedAs.
 func parametersOf(spec any) (map[string]any, error) {
 	value := reflect.ValueOf(spec)
 	if value.Kind() != reflect.Pointer || value.IsNil() || value.Elem().Kind() != reflect.Struct {
@@ -67,7 +67,7 @@ func clearOwn(spare reflect.Value) (names []string) {
 	return names
 }
 
-// isOwnSpec reports whether a type is that of structs for the reconciler, or of pointers to them.
+// isOwnSpec reports whether a type is one of ownSpecs, or a pointer to one.
 func isOwnSpec(t reflect.Type) bool {
 	return slices.Contains(ownSpecs, t) || t.Kind() == reflect.Pointer && slices.Contains(ownSpecs, t.Elem())
 }

@@ -35,7 +35,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// pass is one reconciliation of one component. Steps store here what later steps need.
+// pass is one reconciliation of one component. Steps store the input of later steps here.
 type pass struct {
 	worker    *worker
 	key       apitypes.NamespacedName
@@ -63,18 +63,18 @@ type pass struct {
 	// stay limits the duration of the pass.
 	stay *queue.Stay
 
-	// declared is what the component declares. Its digest is empty while the component is being deleted.
+	// declared is the declaration of the component. Its digest is empty while the component is being deleted.
 	declared declaration
-	// orphaning is set if the component is being deleted and its dependents are to be orphaned.
+	// orphaning is set if the component is being deleted and its dependents must be orphaned.
 	orphaning bool
 	// engaged is set once the engine has been called for the dependents; result is its last result, nil before.
 	engaged bool
 	result  *reconciler.Result
 	// posted is the run of the post-reconcile hooks that counts at the end of the pass.
 	posted hookRun
-	// later has the events that announce has collected.
+	// later holds the events that announce has collected.
 	later []func()
-	// plan is what would be done if the component were not paused; nil if it is not.
+	// plan contains the changes that are held back while the component is paused; nil if it is not paused.
 	plan *reconciler.Plan
 }
 
@@ -185,7 +185,7 @@ func (p *pass) home() []string {
 	return sets.List(sets.New(p.key.Namespace, p.worker.options.StateNamespace).Delete(""))
 }
 
-// took records a result of the engine, whether complete or not.
+// took records a result of the engine, even an incomplete one.
 func (p *pass) took(result *reconciler.Result) {
 	p.engaged = true
 	p.status.Inventory = result.Inventory
@@ -206,8 +206,7 @@ func definesTypes(result reconciler.Result) bool {
 	})
 }
 
-// rebuild completes the inventory if it is not known. Pass the generated objects, or none if all dependents are to be
-// found.
+// rebuild completes an inventory with gaps. Pass the generated objects, or none if all dependents will be deleted.
 func (p *pass) rebuild(ctx context.Context, objects []client.Object) error {
 	return p.record.Rebuild(ctx, records.RebuildRequest{
 		Engine:     p.destination.Target().Engine,
@@ -237,8 +236,8 @@ func (p *pass) namespaces(objects []client.Object) []string {
 // now returns the current time in the precision of statuses.
 func (p *pass) now() metav1.Time { return metav1.NewTime(p.worker.options.Clock.Now()) }
 
-// memory is what this process remembers about a component between passes. Losing it costs requests, nothing else. One
-// pass at a time uses it.
+// memory is the state of a component that this process keeps between passes. Losing it only costs requests. Only one
+// pass uses it at a time.
 type memory struct {
 	uid apitypes.UID
 
@@ -261,17 +260,17 @@ type memory struct {
 	panics int
 	// changedAt is when the present declaration was first seen; zero after the component has become ready with it.
 	changedAt time.Time
-	// ungenerated means that the generator has not returned since then.
+	// ungenerated means that the generator has not returned since changedAt.
 	ungenerated bool
 	// noticed has the mistakes of the generator that have been reported for the declaration with the digest noticedIn.
 	noticed   []string
 	noticedIn string
 	// drifted has the dependents whose drift has been reported.
 	drifted map[string]bool
-	// explained has what is known from their Pods about workloads that are not ready.
+	// explained holds the reasons, from their Pods, why workloads are not ready.
 	explained map[types.ObjectID]explanation
-	// posted is the last run of the post-reconcile hooks; zero if the component was not ready since, or if what they
-	// have set in its status is not written.
+	// posted is the last run of the post-reconcile hooks; zero if the component is no longer ready, or if the status
+	// that they have set was not written.
 	posted hookRun
 
 	// triggered means that Trigger was called since the hooks ran, typed that the dependents depend on the types in the
@@ -279,14 +278,14 @@ type memory struct {
 	triggered, typed atomic.Bool
 }
 
-// hookRun says for which state of a component hooks ran, and when.
+// hookRun is the state of a component that hooks ran for, and the time of the run.
 type hookRun struct {
 	digest              string
 	labels, annotations map[string]string
 	at                  time.Time
 }
 
-// covers reports whether a run makes the next one needless: the state is the same, and the interval is not over.
+// covers reports whether a run makes the next one unnecessary: the state is the same, and the interval is not over.
 func (h hookRun) covers(next hookRun, interval time.Duration) bool {
 	return h.digest != "" && h.digest == next.digest && maps.Equal(h.labels, next.labels) && maps.Equal(h.annotations, next.annotations) && next.at.Sub(h.at) < interval
 }
@@ -295,7 +294,7 @@ func (h hookRun) covers(next hookRun, interval time.Duration) bool {
 type memories struct {
 	mu    sync.Mutex
 	byKey map[apitypes.NamespacedName]*memory
-	// orphaned has the UIDs of components whose dependents are to be orphaned, by their keys.
+	// orphaned holds the UIDs of components whose dependents must be orphaned, by key.
 	orphaned sync.Map
 }
 
@@ -313,7 +312,7 @@ func (r *memories) of(key apitypes.NamespacedName, uid apitypes.UID) *memory {
 	return found
 }
 
-// all returns the memories that there are.
+// all returns all memories by key.
 func (r *memories) all() map[apitypes.NamespacedName]*memory {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -337,15 +336,15 @@ func (r *memories) noteTrigger(key apitypes.NamespacedName) {
 	}
 }
 
-// noteOrphaned records that an event shows a component whose dependents are to be orphaned, because a later read may no
-// longer show that.
+// noteOrphaned records that an event shows that dependents must be orphaned, because a later read may no longer show
+// it.
 func (r *memories) noteOrphaned(object client.Object) {
 	if isOrphaned(object) {
 		r.orphaned.Store(client.ObjectKeyFromObject(object), object.GetUID())
 	}
 }
 
-// isOrphaned reports whether an event has shown that the dependents are to be orphaned.
+// isOrphaned reports whether an event has shown that the dependents must be orphaned.
 func (r *memories) isOrphaned(key apitypes.NamespacedName, uid apitypes.UID) bool {
 	found, _ := r.orphaned.Load(key)
 	return found == uid
@@ -354,10 +353,10 @@ func (r *memories) isOrphaned(key apitypes.NamespacedName, uid apitypes.UID) boo
 // A user who may read a status may lack the permission to read Secrets. With a plain digest of a Secret's content, that
 // user could check guesses, and guess weak values quickly. So recorded digests are keyed by the UIDs of the Secrets
 // that the component refers to. UIDs are random, the same for all processes, and independent of the content; and
-// reading the metadata of a Secret takes the permission to read the Secret. A user who sees a UID elsewhere knows it
-// nevertheless: in events about the Secret, or in owner references to it.
+// reading the metadata of a Secret takes the permission to read the Secret. However, events about the Secret, and owner
+// references to it, also show its UID.
 
-// digest identifies what a component declares.
+// digest identifies the declaration of a component.
 type digest struct {
 	// Value is the recorded digest.
 	Value string
@@ -413,8 +412,8 @@ func newDigest(plain string, uids secretUIDs) digest {
 	return d
 }
 
-// recognize replaces a former digest of the same declaration, which must not cause a new revision, and remembers this
-// one.
+// recognize replaces recorded former digests of the same declaration, which must not cause a new revision, and
+// remembers this digest.
 func (d *digest) recognize(memory *digestMemory, recorded ...*string) {
 	if memory.plain == d.plain && memory.keyed != d.Value {
 		d.Former = memory.keyed

@@ -37,17 +37,18 @@ import (
 // types.RetriableError makes the component Pending instead of Error.
 type HookFunc[T Component] func(ctx context.Context, clnt client.Client, component T) error
 
-// Conclusion is what a pass has found out about the dependents of a component. It must not be changed.
+// Conclusion contains the findings of a pass about the dependents of a component. It must not be changed.
 type Conclusion struct {
 	// Inventory lists all dependents, wherever the status records them.
 	Inventory []*reconciler.InventoryItem
-	// Result is what the engine has returned last; nil if the pass did not come that far.
+	// Result is the last result of the engine; nil if the pass did not reach the engine.
 	Result *reconciler.Result
-	// Plan is what would be done with the dependents of a component that is paused; nil otherwise.
+	// Plan contains the changes that are held back while the component is paused; nil if it is not paused.
 	Plan *reconciler.Plan
-	// Err is why the pass has failed; nil if it has not, and if it is repeated because of a types.RetriableError.
+	// Err is the error of a failed pass; nil if the pass has not failed, or is retried because of a
+	// types.RetriableError.
 	Err error
-	// Refusal says why the component, or one of its dependents, is refused; nil if nothing is.
+	// Refusal is the reason for refusing the component or one of its dependents; nil if none is refused.
 	Refusal *reconciler.RefusedError
 	// Archived means that the component is archived, and has no dependents.
 	Archived bool
@@ -56,23 +57,21 @@ type Conclusion struct {
 }
 
 // StatusHookFunc completes the status of a component at the end of a pass, when everything in Status is set, and before
-// it is written. It may set fields of the status that are not in Status, and other conditions than those of Status. It
-// must not make requests.
+// it is written. It may set fields that are not in Status, and additional conditions. It must not make requests.
 //
-// It returns the delay after which the component is reconciled at the latest, because the status changes with time;
-// zero if it does not.
+// It returns the maximum delay until the next pass if the status changes with time; otherwise zero.
 type StatusHookFunc[T Component] func(component T, conclusion Conclusion) (again time.Duration, err error)
 
-// SiblingsFunc returns the siblings of a component: other components of the same reconciler, in the cluster of the
-// component, that want some of its objects, and of which one takes over from the other. They are usually revisions of
-// the same set. Both sides must say so: if b is newer than a, then a is older than b.
+// SiblingsFunc returns the siblings of a component: other components of the same reconciler and cluster that declare
+// some of its objects; the newer component adopts them from the older one. They are usually revisions of the same set.
+// The relation must hold in both directions: if b is newer than a, then a is older than b.
 //
 // It reads components through the reader, which is a cache at first. If a dependent belongs to a component that is not
 // a sibling, the function is called again with a reader that asks the API server, because the cache may lag behind. The
 // component must not be changed.
 type SiblingsFunc[T Component] func(ctx context.Context, reader client.Reader, component T) (map[apitypes.NamespacedName]reconciler.Relation, error)
 
-// author has what the author of an operator has chosen. The functions are adapted to components of any type.
+// author holds the choices of an operator's author, with functions adapted to components of any type.
 type author struct {
 	name      string
 	generator generator.Generator
@@ -168,8 +167,8 @@ func (r *Reconciler[T]) WithSiblings(find SiblingsFunc[T]) *Reconciler[T] {
 // "database"`. The order is the apply order of the wave or, where dependents are being deleted, its delete order. The
 // function cannot tell them apart, so it should return names only if both mean the same, as they do with
 // [reconciler.DeleteOrderReversed] and apply orders from 0 on: a delete order is then the negative of an apply order.
-// Waves without a name, which is the default, are called "wave 1" and so on; so are those of deletion hooks, and those
-// in errors of the engine.
+// Waves without a name, the default, are called "wave 1" and so on, as are the waves of deletion hooks and waves in
+// errors of the engine.
 func (r *Reconciler[T]) WithWaveNames(name func(component T, order int) string) *Reconciler[T] {
 	return r.add(name == nil, func() {
 		r.author.waveNames = func(component Component, order int) string { return name(ownOf[T](component), order) }
@@ -198,7 +197,7 @@ func (r *Reconciler[T]) add(isNil bool, add func()) *Reconciler[T] {
 	return r
 }
 
-// ownOf returns a component as one of the author's type, which newOf has made it of.
+// ownOf returns a component as the author's type, which newOf created it as.
 func ownOf[T Component](component Component) T {
 	own, _ := component.(T)
 	return own
@@ -257,36 +256,36 @@ type ReconcilerOptions struct {
 	UpdatePolicy *reconciler.UpdatePolicy
 	// DeletePolicy defaults to reconciler.DeletePolicyDelete.
 	DeletePolicy *reconciler.DeletePolicy
-	// PrunePolicy says what happens to dependents without the prune-policy annotation that would be deleted because
-	// their manifests are removed. Defaults to reconciler.PrunePolicyDelete.
+	// PrunePolicy determines whether redundant dependents without the prune-policy annotation are deleted. Defaults to
+	// reconciler.PrunePolicyDelete.
 	PrunePolicy *reconciler.PrunePolicy
-	// PruneAt says when dependents are deleted that are not declared any more. Defaults to reconciler.PruneAtEnd.
+	// PruneAt determines when redundant dependents are deleted. Defaults to reconciler.PruneAtEnd.
 	PruneAt *reconciler.PruneAt
 	// DriftPolicy defaults to reconciler.DriftPolicyCorrect.
 	DriftPolicy *reconciler.DriftPolicy
-	// AwaitTypes lets dependents whose types are not served wait for these when their waves have come, unless their
-	// missing-type-policy says otherwise; see reconciler.Options. Defaults to false: the component is refused.
+	// AwaitTypes makes dependents whose types are not served wait for these types when their waves begin, unless their
+	// missing-type-policy overrides it; see reconciler.Options. Defaults to false: the component is refused.
 	AwaitTypes bool
 	// MissingNamespacesPolicy defaults to reconciler.MissingNamespacesPolicyCreate.
 	MissingNamespacesPolicy *reconciler.MissingNamespacesPolicy
 	// ReapplyInterval defaults to 60 minutes. At least a second.
 	ReapplyInterval *time.Duration
-	// DeleteOrder says in which wave dependents without the delete-order annotation are deleted. With
+	// DeleteOrder determines the wave in which dependents without the delete-order annotation are deleted. With
 	// reconciler.DeleteOrderReversed, it is the reverse of the order in which they are applied. Defaults to
 	// reconciler.DeleteOrderExplicit: wave 0.
 	DeleteOrder *reconciler.DeleteOrder
-	// DeletePropagation says what happens to the objects that a dependent without the delete-propagation annotation
-	// owns when it is deleted. Defaults to metav1.DeletePropagationBackground.
+	// DeletePropagation determines what happens to the objects owned by a dependent without the delete-propagation
+	// annotation when the dependent is deleted. Defaults to metav1.DeletePropagationBackground.
 	DeletePropagation *metav1.DeletionPropagation
 	// MaxDeletions is how many redundant dependents of a component may be deleted at once without approval: "5", "25%"
 	// (of its dependents), or reconciler.MaxDeletionsAllButOne. If there are more, none of them is deleted: the
 	// component is Pending with reason DeletionsHeld until its annotation approve-deletions has the digest in the
 	// condition. It does not concern components that are being deleted. Defaults to any number.
 	MaxDeletions reconciler.MaxDeletions
-	// StateNamespace has the inventories of cluster-scoped components that are too large for the status. Those of
-	// namespaced components are in the namespace of the component. What the former value of the option names is not
-	// read: an inventory there is rebuilt from labels, and its ConfigMaps stay. Defaults to none: a cluster-scoped
-	// component with that many dependents is refused.
+	// StateNamespace is the namespace of those inventories of cluster-scoped components that are too large for the
+	// status. Inventories of namespaced components are in the namespace of the component. After a change of the option,
+	// the former namespace is not read: inventories are rebuilt from labels, and the former ConfigMaps stay. Defaults
+	// to none: a cluster-scoped component with that many dependents is refused.
 	StateNamespace string
 	// SchemeBuilder adds types to the scheme of the clients for dependents, in addition to those that the generator
 	// adds. Defaults to none.
@@ -306,25 +305,25 @@ type ReconcilerOptions struct {
 	// EventPerDependent writes an event on each changed dependent, instead of one per wave on the component. That can
 	// double the number of requests. Defaults to false.
 	EventPerDependent bool
-	// OwnAnnotations are the suffixes of annotations of dependents that begin with the name of the reconciler, and mean
-	// something to the operator itself. An event warns about other ones that are not known, which are most likely
-	// misspelt. Defaults to none.
+	// OwnAnnotations are the suffixes of annotations of dependents that have the prefix of the reconciler and are used
+	// by the operator itself. An event warns about any other unknown suffix, which is probably misspelled. Defaults to
+	// none.
 	OwnAnnotations []string
 	// ReclaimedFieldManagers are prefixes of field managers whose changes reconciler.UpdatePolicySsaOverride reverts.
 	// Defaults to "kubectl".
 	ReclaimedFieldManagers []string
 	// StatusAnalyzer determines the status of dependents. Defaults to that of package status.
 	StatusAnalyzer status.StatusAnalyzer
-	// AwaitReports keeps a custom resource among the dependents from being ready as long as its controller has reported
-	// neither a condition nor a generation that it has observed, if the CustomResourceDefinition declares conditions.
-	// The operator must be allowed to get CustomResourceDefinitions; types whose definition it may not read do not
-	// count, nor do components with their own judge. Defaults to false: then such a dependent is ready as soon as it
-	// exists, unless a status hint says otherwise.
+	// AwaitReports keeps a custom resource among the dependents unready until its controller has reported a condition
+	// or an observed generation, if the CustomResourceDefinition declares conditions. The operator must be allowed to
+	// get CustomResourceDefinitions; the option does not apply to types whose definition it may not read, nor to
+	// components with their own judge. Defaults to false: such a dependent is ready as soon as it exists, unless it has
+	// a status hint.
 	AwaitReports bool
-	// ExplainPods says in the condition why Pods of a workload among the dependents are not ready, for example that an
-	// image cannot be pulled. A workload that has been waited for for two seconds, or that has failed, is read with its
-	// Pods: two requests for each state of it, and further ones, more and more seldom, while the Pods give no reason.
-	// The identity that applies the dependents must be allowed to list Pods. Defaults to false.
+	// ExplainPods adds to the condition why Pods of a workload among the dependents are not ready, for example that an
+	// image cannot be pulled. A workload that is unready for two seconds, or has failed, is read with its Pods: two
+	// requests for each of its states, and further ones at growing intervals while the Pods show no reason. The
+	// identity that applies the dependents must be allowed to list Pods. Defaults to false.
 	ExplainPods bool
 	// Clock defaults to the real time.
 	Clock clock.PassiveClock
@@ -335,7 +334,7 @@ type ReconcilerOptions struct {
 	// patience and slowVisit are limits for slow API servers. Tests set shorter ones.
 	patience  clients.Patience
 	slowVisit time.Duration
-	// generatorPatience is how long a call of the generator lasts before the status says so. Defaults to a second.
+	// generatorPatience is how long a call of the generator lasts before the status reports it. Defaults to a second.
 	generatorPatience time.Duration
 }
 
@@ -418,7 +417,7 @@ func (o ReconcilerOptions) policies() reconciler.Policies {
 	}
 }
 
-// judge returns the configured analyzer, or the default one.
+// judge returns the configured analyzer; defaults to that of package status.
 func (o ReconcilerOptions) judge(name string) status.Judge {
 	if o.StatusAnalyzer == nil {
 		return status.NewAnalyzer(name, status.Options{Clock: o.Clock})
@@ -431,23 +430,23 @@ func (o ReconcilerOptions) judge(name string) status.Judge {
 // Deprecated: use generator.NewContext, which has all values as fields of generator.Surroundings.
 type Context interface {
 	context.Context
-	// WithReconcilerName sets what ReconcilerNameFromContext returns.
+	// WithReconcilerName sets the result of ReconcilerNameFromContext.
 	WithReconcilerName(reconcilerName string) Context
-	// WithLocalClient sets what LocalClientFromContext returns.
+	// WithLocalClient sets the result of LocalClientFromContext.
 	WithLocalClient(clnt cluster.Client) Context
-	// WithClient sets what ClientFromContext returns.
+	// WithClient sets the result of ClientFromContext.
 	WithClient(clnt cluster.Client) Context
-	// WithComponent sets what ComponentFromContext returns.
+	// WithComponent sets the result of ComponentFromContext.
 	WithComponent(component Component) Context
-	// WithComponentName sets what ComponentNameFromContext returns.
+	// WithComponentName sets the result of ComponentNameFromContext.
 	WithComponentName(componentName string) Context
-	// WithComponentNamespace sets what ComponentNamespaceFromContext returns.
+	// WithComponentNamespace sets the result of ComponentNamespaceFromContext.
 	WithComponentNamespace(componentNamespace string) Context
-	// WithComponentDigest sets what ComponentDigestFromContext returns.
+	// WithComponentDigest sets the result of ComponentDigestFromContext.
 	WithComponentDigest(componentDigest string) Context
-	// WithComponentRevision sets what ComponentRevisionFromContext returns.
+	// WithComponentRevision sets the result of ComponentRevisionFromContext.
 	WithComponentRevision(componentRevision int64) Context
-	// WithInstalled sets what generator.InstalledFromContext returns. Defaults to whether the revision is greater than
+	// WithInstalled sets the result of generator.InstalledFromContext. Defaults to true if the revision is greater than
 	// 1.
 	WithInstalled(installed bool) Context
 }

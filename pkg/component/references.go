@@ -206,7 +206,7 @@ func LoadReferences(ctx context.Context, reader client.Reader, namespace string,
 	return err
 }
 
-// awaiting says that a component waits for references.
+// awaiting returns the message of a component that waits for references.
 func awaiting(missing []string) string {
 	return "waiting for references: " + outcomes.Join(missing, "; ")
 }
@@ -486,7 +486,7 @@ func (w walker) visit(value reflect.Value, at occurrence, visit func(occurrence)
 	return nil
 }
 
-// isScalar reports whether values of a type consist of no others. Texts and bytes may be large.
+// isScalar reports whether values of a type contain no other values. Lists of them, such as []byte, may be large.
 func isScalar(t reflect.Type) bool {
 	return t.Kind() <= reflect.Complex128 || t.Kind() == reflect.String
 }

@@ -132,7 +132,7 @@ func (r *Reconciler[T]) newWorker(mgr ctrl.Manager) (*worker, error) {
 	return w, nil
 }
 
-// clearStatus empties what a Status has.
+// clearStatus empties the Status of a component.
 func clearStatus(object client.Object) {
 	if component, ok := object.(Component); ok {
 		*component.GetStatus() = Status{}
@@ -220,8 +220,8 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	}))
 }
 
-// waking returns a function that schedules a pass because another object has changed: at once, unless that happens too
-// often.
+// waking returns a function that schedules a pass after a change of another object: at once, or with a delay if that
+// happens too often.
 func waking(w *worker, queue *queue.Wakeups) func(key apitypes.NamespacedName) {
 	return func(key apitypes.NamespacedName) {
 		queue.WakeAfter(key, w.allowances.Delay(key, w.options.Clock.Now()))
@@ -267,7 +267,7 @@ func untilEnd(end func()) manager.Runnable {
 	})
 }
 
-// onAllReplicas runs on all replicas of an operator, whether they lead or not.
+// onAllReplicas runs on all replicas of an operator, including those that do not lead.
 type onAllReplicas manager.RunnableFunc
 
 // Start calls the function.
@@ -288,7 +288,8 @@ func (w *worker) synced(ctx context.Context) error {
 	return nil
 }
 
-// names has the names of the reconcilers of each manager. They must differ, because owner IDs do not contain kinds.
+// names contains the names of the reconcilers of each manager. They must differ, because owner IDs do not contain
+// kinds.
 var names sync.Map
 
 type claimedName struct {

@@ -96,7 +96,7 @@ func (p *pass) acknowledge(context.Context) outcomes.Outcome {
 		p.record.NoteLoss()
 	}
 	// A component without a record must not count as observed before its dependents are found. So the next pass notices
-	// the loss as well. If the predecessor has recorded it, settleInherited still depends on what is there.
+	// the loss as well. If the predecessor has recorded it, settleInherited still needs the recorded generation.
 	awaited := p.record.Inherited && !p.deleting && !p.settings.suspended
 	if !p.record.IsLost() && !awaited {
 		p.status.ObservedGeneration = p.component.GetGeneration()
@@ -136,7 +136,7 @@ func (p *pass) checkIdentity(context.Context) outcomes.Outcome {
 		"or have its type return the user %s<namespace>:<name> in GetImpersonationUser", name, serviceAccountPrefix)))
 }
 
-// load loads the references of the spec, and computes the digest of the declaration. A recorded digest does not help to
+// load loads the references of the spec, and computes the digest of the declaration. Recorded digests do not help to
 // guess the content of a Secret; see secretUIDs.
 func (p *pass) load(ctx context.Context) outcomes.Outcome {
 	l := &loading{
@@ -168,7 +168,7 @@ func (p *pass) load(ctx context.Context) outcomes.Outcome {
 	return outcomes.Of(err)
 }
 
-// withoutRevision has the annotations that do not affect the generated objects.
+// withoutRevision lists the annotations that do not affect the generated objects.
 var withoutRevision = []string{
 	types.AnnotationKeySuffixDisableEvents, types.AnnotationKeySuffixAbandonTarget, types.AnnotationKeySuffixOrphanDependents,
 	types.AnnotationKeySuffixDeletionHooksChecksum, types.AnnotationKeySuffixApproveDeletions, types.AnnotationKeySuffixDeletionApproved,
@@ -246,13 +246,13 @@ func (p *pass) connect(ctx context.Context) outcomes.Outcome {
 	case p.declared.Lost != "":
 		lost = errors.New(p.declared.Lost)
 	case len(p.declared.Missing) > 0 && !p.destination.IsRemote() && hasForeignTarget(p.component):
-		// It is not known any more whether the dependents are in this cluster or in another one.
+		// It is no longer known which cluster the dependents are in.
 		lost = errors.New(outcomes.Join(p.declared.Missing, "; "))
 	}
 	return p.destination.Connect(ctx, lost)
 }
 
-// visitFormer takes a place for the cluster that dependents are to leave.
+// visitFormer takes a place for a cluster that dependents leave.
 func (p *pass) visitFormer(context.Context) outcomes.Outcome {
 	target := p.destination.Target()
 	if target == nil || !clients.IsRemote(target.ID) {
@@ -261,15 +261,14 @@ func (p *pass) visitFormer(context.Context) outcomes.Outcome {
 	return p.stay.Visit(target.ID)
 }
 
-// isOrphaned reports whether the component is being deleted and its dependents are to be orphaned.
+// isOrphaned reports whether the component is being deleted and its dependents must be orphaned.
 func isOrphaned(object client.Object) bool {
 	return object.GetDeletionTimestamp() != nil && slices.Contains(object.GetFinalizers(), metav1.FinalizerOrphanDependents)
 }
 
 // settleInherited keeps the revision of a component that the predecessor has processed, if the component has not
-// changed since. What has changed in references, or in the generator, is applied without a new revision. The
-// predecessor computes digests in another way, so that its digests and ours cannot be compared; that alone must not run
-// the upgrade hooks of charts again.
+// changed since. Changes of references or of the generator are applied without a new revision. The predecessor computes
+// digests differently, so they cannot be compared with ours; that alone must not run the upgrade hooks of charts again.
 func (p *pass) settleInherited() {
 	if !p.record.Inherited {
 		return

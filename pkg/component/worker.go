@@ -57,7 +57,7 @@ type worker struct {
 
 	// walker finds references in specs.
 	walker walker
-	// referenced notices changes of the objects that components refer to.
+	// referenced watches the objects that components refer to.
 	referenced *observe.ReferenceWatcher
 	// extension loads a Reference[T] and returns its digest.
 	extension func(ctx context.Context, value any, component Component) (string, error)
@@ -154,7 +154,7 @@ func (p *pass) rescued(step func() outcomes.Outcome) (o outcomes.Outcome) {
 	return step()
 }
 
-// abandonedDelay is the delay after a pass that has worked with outdated data.
+// abandonedDelay is the delay after a pass that was based on outdated data.
 const abandonedDelay = time.Second
 
 // fetch returns the component; nil if it is gone.
@@ -199,14 +199,14 @@ func (w *worker) filter() predicate.Predicate {
 	}
 }
 
-// forget drops everything remembered, watched and measured about a component.
+// forget drops the watches, metrics and memory of a component.
 func (w *worker) forget(key apitypes.NamespacedName) {
 	w.leave(key)
 	w.memories.forget(key)
 	w.allowances.Forget(key)
 }
 
-// leave drops everything watched and measured about a component. It stays remembered until the cache shows that it is
+// leave drops the watches and metrics of a component. Its memory stays until the cache shows that the component is
 // gone.
 func (w *worker) leave(key apitypes.NamespacedName) {
 	w.targets.Release(key, w.ownerID(key))
@@ -219,9 +219,8 @@ func (w *worker) series(key apitypes.NamespacedName) metrics.Component {
 	return metrics.Component{Group: kind.Group, Kind: kind.Kind, Namespace: key.Namespace, Name: key.Name}
 }
 
-// ownerID identifies a component as owner of its dependents, whatever cluster they are in. Existing clusters contain
-// these IDs, so that the format is fixed. It has no kind, which is why two reconcilers of one name may not share a
-// manager.
+// ownerID identifies a component as owner of its dependents in any cluster. Existing clusters contain these IDs, so the
+// format is fixed. The ID has no kind, so the reconcilers of a manager must have different names.
 func (w *worker) ownerID(key apitypes.NamespacedName) string {
 	return w.clusterID + "/" + key.Namespace + "/" + key.Name
 }
@@ -256,7 +255,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (result
 // the same. Their context ends when the replica loses the shard.
 type Sharding struct {
 	// Shards is the number of shards; about ten per replica spread well. Replicas that run at the same time should have
-	// the same number: those that differ from the oldest replica get no shards until it is gone. Required.
+	// the same number: replicas with a different number than the oldest one get no shards until it is gone. Required.
 	Shards int
 	// Namespace of the leases. Defaults to the namespace of the pod; required outside of a cluster.
 	Namespace string
@@ -270,11 +269,11 @@ type Sharding struct {
 	// RenewDeadline is how long a replica continues to write without renewing its lease; at least one second less than
 	// LeaseDuration. Defaults to 10 seconds.
 	RenewDeadline time.Duration
-	// RetryPeriod is the interval at which leases are renewed, or tried to be acquired. Defaults to 2 seconds.
+	// RetryPeriod is the interval between attempts to renew or acquire leases. Defaults to 2 seconds.
 	RetryPeriod time.Duration
 }
 
-// complete returns a copy with defaults, except for those that depend on where the process runs.
+// complete returns a copy with all defaults that do not depend on where the process runs.
 func (s *Sharding) complete(name string) (*Sharding, error) {
 	if s == nil {
 		return nil, nil
@@ -413,7 +412,7 @@ func (w *worker) takeOver(scheme *runtime.Scheme, queue *queue.Wakeups, shard in
 	})
 }
 
-// handOver drops everything remembered, watched and measured about the components of a shard.
+// handOver drops the watches, metrics and memories of the components of a shard.
 func (w *worker) handOver(shard int) {
 	w.metrics.ShardsHeld(-1)
 	for key := range w.memories.all() {

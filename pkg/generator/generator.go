@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package generator defines what a generator is: it turns the spec of a component into Kubernetes objects.
+// Package generator defines generators, which turn the spec of a component into Kubernetes objects.
 //
 // A [Generator] gets the namespace and name of the component's dependents and the parameters (usually the spec), and
 // returns the objects that should exist. The ...FromContext functions return more from the context: the component's
@@ -14,9 +14,9 @@
 //
 // # Purity
 //
-// Generating may be expensive. So the result of a generator that implements [Pure] is used again until something that
-// it depends on changes. The result of a run that read from a cluster, other than by [DiscoveryFromContext], is not
-// used again. Taking a client from the context counts as reading; [MarkClusterRead] reports other ways.
+// Generating may be expensive. So the result of a generator that implements [Pure] is reused until one of its inputs
+// changes. The result of a call that has read from a cluster, other than by [DiscoveryFromContext], is not reused.
+// Taking a client from the context counts as reading; [MarkClusterRead] reports other ways.
 package generator
 
 import (
@@ -46,17 +46,17 @@ type Generator interface {
 
 // Suspending is implemented by generators whose objects have suspended forms (see package behaviors).
 type Suspending interface {
-	// SuspendsDependents reports whether a suspended component (see component.SuspensionConfiguration) has its
-	// dependents suspended. Without it, they are left alone, as they are.
+	// SuspendsDependents reports whether the dependents of a suspended component (see
+	// component.SuspensionConfiguration) are suspended, too. Otherwise, they are left as they are.
 	SuspendsDependents() bool
 }
 
-// Conditioned is implemented by generators whose components have a condition that says how well their dependents do
-// their job.
+// Conditioned is implemented by generators whose components have a condition for how well their dependents do their
+// job.
 type Conditioned interface {
 	// Condition returns the type of the condition, such as "Available"; empty if there is none. It is True if all
-	// dependents are ready, and False otherwise. The reason says how far they are, and after the grace periods of
-	// dependents (see behaviors.Graceful) how well they do their job: Degraded or Down.
+	// dependents are ready, and False otherwise. The reason is their progress and, after the grace periods of
+	// dependents (see behaviors.Graceful), their grade: Degraded or Down.
 	Condition() string
 }
 
@@ -84,8 +84,8 @@ func ReconcilerNameFromContext(ctx context.Context) (string, error) {
 	return generating.ReconcilerName.From(ctx)
 }
 
-// LocalClientFromContext returns a client for the cluster in which the component lives. Taking it marks the
-// result of the generator as dependent on the cluster (see [MarkClusterRead]).
+// LocalClientFromContext returns a client for the cluster of the component. Taking it marks the result of the generator
+// as dependent on the cluster (see [MarkClusterRead]).
 func LocalClientFromContext(ctx context.Context) (cluster.Client, error) {
 	clnt, err := generating.LocalClient.From(ctx)
 	if err == nil {
@@ -94,8 +94,8 @@ func LocalClientFromContext(ctx context.Context) (cluster.Client, error) {
 	return clnt, err
 }
 
-// ClientFromContext returns a client for the cluster in which the generated objects will live. Taking it marks
-// the result of the generator as dependent on the cluster (see [MarkClusterRead]).
+// ClientFromContext returns a client for the cluster of the generated objects. Taking it marks the result of the
+// generator as dependent on the cluster (see [MarkClusterRead]).
 func ClientFromContext(ctx context.Context) (cluster.Client, error) {
 	clnt, err := generating.Client.From(ctx)
 	if err == nil {
@@ -105,7 +105,7 @@ func ClientFromContext(ctx context.Context) (cluster.Client, error) {
 }
 
 // ComponentFromContext returns the component that the generator is called for, which must not be changed. The result of
-// a generator may be used again when only the status, or metadata other than labels and annotations, has changed.
+// a generator may be reused when only the status, or metadata other than labels and annotations, has changed.
 func ComponentFromContext(ctx context.Context) (client.Object, error) {
 	return generating.Component.From(ctx)
 }
@@ -122,7 +122,7 @@ func ComponentNamespaceFromContext(ctx context.Context) (string, error) {
 	return generating.ComponentNamespace.From(ctx)
 }
 
-// ComponentDigestFromContext returns a digest over all that the component declares, including what it references.
+// ComponentDigestFromContext returns a digest of the component's declaration, including referenced content.
 func ComponentDigestFromContext(ctx context.Context) (string, error) {
 	return generating.ComponentDigest.From(ctx)
 }
@@ -154,24 +154,24 @@ func ReleaseHooksFromContext(ctx context.Context) bool {
 	return err == nil && wanted
 }
 
-// DiscoveryFromContext returns what the API server of the target cluster reports about itself. Three requests read it;
-// the result is cached for some minutes, or until types are added to the cluster or removed. A registered API that does
-// not answer is no error. Calling this function makes the result of the generator depend on this information only, not
-// on the whole cluster: it needs no [MarkClusterRead].
+// DiscoveryFromContext returns the discovery information of the target cluster. Reading it takes three requests; the
+// result is cached for some minutes, or until types are added to the cluster or removed. A registered API that does not
+// answer is no error. Calling this function makes the result of the generator depend on this information only, not on
+// the whole cluster: it needs no [MarkClusterRead].
 func DiscoveryFromContext(ctx context.Context) (*cluster.Discovery, error) {
 	return generating.DiscoveryFromContext(ctx)
 }
 
 // MarkClusterRead records that the result of the generator depends on the current state of a cluster, so that it is not
-// used again. Taking a client from the context records that already. In a context that does not track reads, it does
+// reused. Taking a client from the context records this already. In a context that does not track reads, it does
 // nothing.
 func MarkClusterRead(ctx context.Context) {
 	generating.MarkClusterRead(ctx, "the generator looked into a cluster")
 }
 
-// Annotate sets an annotation of the reconciler that the generator is called by: its key is the name of the reconciler,
-// a slash and the suffix, such as types.AnnotationKeySuffixApplyOrder. The error says that the name is missing in the
-// context. The reconciler refuses bad values, and warns about unknown suffixes.
+// Annotate sets an annotation of the calling reconciler: its key is the name of the reconciler, a slash and the suffix,
+// such as types.AnnotationKeySuffixApplyOrder. It fails if the context has no name. The reconciler refuses bad values,
+// and warns about unknown suffixes.
 func Annotate(ctx context.Context, object client.Object, suffix string, value string) error {
 	name, err := ReconcilerNameFromContext(ctx)
 	switch {
@@ -187,20 +187,19 @@ func Annotate(ctx context.Context, object client.Object, suffix string, value st
 	return nil
 }
 
-// Surroundings are the values that the ...FromContext functions return. A generator fails if it asks for a client or
-// for the component, and that is nil.
+// Surroundings are the values that the ...FromContext functions return. A generator fails if it requests a client or
+// the component and this is nil.
 type Surroundings struct {
 	// ReconcilerName is the prefix of annotations.
 	ReconcilerName string
-	// Client is for the cluster in which the generated objects will live, LocalClient for the one in which the
-	// component lives.
+	// Client is for the cluster of the generated objects, LocalClient for the cluster of the component.
 	Client, LocalClient cluster.Client
 	// Discovery is called for the discovery information, instead of reading it with Client. It may be nil.
 	Discovery func(ctx context.Context) (*cluster.Discovery, error)
 	// Component is the component that the objects are generated for.
 	Component client.Object
-	// ComponentNamespace and ComponentName are those of the component, ComponentDigest is a digest over all that it
-	// declares.
+	// ComponentNamespace and ComponentName are those of the component, ComponentDigest is the digest of its
+	// declaration.
 	ComponentNamespace, ComponentName, ComponentDigest string
 	// ComponentRevision starts at 1 and grows by one with each change of the component.
 	ComponentRevision int64

@@ -33,15 +33,15 @@ type hookReading struct {
 	owner      string // namespace and name of the component
 	revision   int64
 	charts     gitops.HelmMapper
-	// seen has the hooks of Argo CD that were made of hooks of charts, which come once for each of Helm's events.
+	// seen contains the Argo CD hooks made from hooks of charts, which occur once for each event of Helm.
 	seen map[string]bool
 }
 
-// hooked is an object in the result.
+// hooked is an object of the result.
 type hooked struct {
 	object client.Object
 	kind   schema.GroupKind
-	// apart means that it is applied after all others, or during a deletion, in an order of its own.
+	// apart means that the object is applied separately, after all others or during a deletion.
 	apart bool
 }
 
@@ -65,7 +65,7 @@ func (t *HookTransformer) reading(ctx context.Context, owner string) (*hookReadi
 	return r, nil
 }
 
-// read returns what becomes of an object.
+// read returns the objects that an object is translated to.
 func (r *hookReading) read(ctx context.Context, object client.Object) ([]hooked, error) {
 	kind, err := kindOf(ctx, object)
 	if err != nil {
@@ -88,7 +88,7 @@ func (r *hookReading) read(ctx context.Context, object client.Object) ([]hooked,
 	return result, nil
 }
 
-// withOptions reads the sync options of a hook of Helm. Its order is that of Helm.
+// withOptions applies the sync options of objects that Helm's annotations order.
 func (r *hookReading) withOptions(ctx context.Context, objects []hooked) ([]hooked, error) {
 	for i, each := range objects {
 		given := each.object.GetAnnotations()
@@ -111,7 +111,7 @@ func (r *hookReading) withOptions(ctx context.Context, objects []hooked) ([]hook
 	return objects, nil
 }
 
-// warn reports which parts of annotations have no effect.
+// warn reports the parts of annotations that have no effect.
 func (r *hookReading) warn(ctx context.Context, object client.Object, kind schema.GroupKind, notes []string) {
 	generating.Warn(ctx, func() []string {
 		texts := make([]string, len(notes))
@@ -122,7 +122,7 @@ func (r *hookReading) warn(ctx context.Context, object client.Object, kind schem
 	})
 }
 
-// readHelm reads Helm's annotations as generators for charts do.
+// readHelm translates Helm's annotations like generators for charts do.
 func (r *hookReading) readHelm(object client.Object, kind schema.GroupKind) ([]hooked, error) {
 	variants, err := r.charts.Map(object, kind, false)
 	if err != nil {
@@ -139,7 +139,7 @@ func (r *hookReading) readHelm(object client.Object, kind schema.GroupKind) ([]h
 	return result, nil
 }
 
-// readArgo reads Argo CD's annotations, and Helm's as Argo CD does.
+// readArgo translates Argo CD's annotations, and Helm's as Argo CD interprets them.
 func (r *hookReading) readArgo(ctx context.Context, object client.Object, kind schema.GroupKind) ([]hooked, error) {
 	given := object.GetAnnotations()
 	steering, err := gitops.Read(given)
@@ -195,7 +195,7 @@ func (r *hookReading) made(object client.Object, kind schema.GroupKind) hooked {
 	return hooked{object: object, kind: kind, apart: deletion || late}
 }
 
-// name gives a hook without a name one, which depends on the object that it is made of.
+// name gives a nameless hook a name that depends on its source.
 func (r *hookReading) name(hook, source client.Object, isHook bool, phase gitops.Phase) error {
 	if !isHook || hook.GetName() != "" {
 		return nil
@@ -209,8 +209,8 @@ func (r *hookReading) name(hook, source client.Object, isHook bool, phase gitops
 	return nil
 }
 
-// rename gives a hook made of a named object another name if an object of another phase has that name. Deletion hooks
-// are applied on their own.
+// rename gives a hook with a named source another name if an object of another phase has that name. Deletion hooks keep
+// their name, because they are applied separately.
 func rename(hook, object client.Object, phase gitops.Phase, taken bool) error {
 	if !taken || object.GetName() == "" || isDeletion(phase) {
 		return nil
@@ -223,7 +223,7 @@ func rename(hook, object client.Object, phase gitops.Phase, taken bool) error {
 	return nil
 }
 
-// lift moves Namespaces and definitions to the first objects that need them.
+// lift moves Namespaces and definitions to the waves of the first objects that need them.
 func (r *hookReading) lift(namespace string, objects []hooked) error {
 	var places []gitops.Placed
 	var indexes []int
@@ -244,7 +244,7 @@ func (r *hookReading) lift(namespace string, objects []hooked) error {
 		}
 		if value, ok := each.object.GetAnnotations()[r.prefix+types.AnnotationKeySuffixApplyOrder]; ok {
 			if place.Order, err = annotations.Order(value); err != nil {
-				// The call that applies the object reports that.
+				// Applying the object reports this error.
 				continue
 			}
 		}
@@ -265,8 +265,7 @@ func (r *hookReading) lift(namespace string, objects []hooked) error {
 	return nil
 }
 
-// inOrder returns the annotations, with their keys, that an object needs to have an apply order. It is not deleted
-// earlier than its author wants.
+// inOrder returns the annotations for an apply order. The object is not deleted earlier than its author wants.
 func (r *hookReading) inOrder(order int, object client.Object) map[string]string {
 	deleteOrder := -order
 	if own, err := annotations.Order(object.GetAnnotations()[r.prefix+types.AnnotationKeySuffixDeleteOrder]); err == nil {
@@ -278,7 +277,7 @@ func (r *hookReading) inOrder(order int, object client.Object) map[string]string
 	}
 }
 
-// annotated returns a copy of an object with the given annotations, and more.
+// annotated returns a copy of an object with the given annotations and more.
 func annotated(object client.Object, given, more map[string]string) (client.Object, error) {
 	copied, err := copyOf(object)
 	if err != nil {

@@ -30,8 +30,8 @@ const (
 	HookToolHelm HookTool = "helm"
 )
 
-// HookTransformer expresses the annotations by which other tools order and repeat objects in those of the reconciler.
-// It is [Pure], and needs the context of the generation.
+// HookTransformer translates the annotations with which other tools order and repeat objects into those of the
+// reconciler. It is [Pure], and needs the context of the generation.
 //
 // Annotations of Argo CD become, for wave w, an integer between -9999 and 9999 that defaults to 0:
 //
@@ -54,19 +54,18 @@ const (
 //
 // Hooks have reconcile-policy on-object-or-component-change, so they run again whenever the component has changed.
 // Without a delete policy, Jobs, Pods and custom resources have BeforeHookCreation; other objects are updated. A hook
-// with several phases becomes an object for each: the first one has the name, and the others have names such as
+// with several phases becomes one object per phase: the first one keeps the name, and the others have names such as
 // "migrate-postsync". An object that others use, such as a ServiceAccount, is applied once for all its phases. A hook
 // with generateName, or without any name, gets a name that depends on its manifest, its phase, the component and the
-// revision of the component. A Namespace or a CustomResourceDefinition that has a later wave than an object that needs
-// it is moved to the wave of that object.
+// revision of the component. A Namespace or CustomResourceDefinition with a later wave than an object that needs it is
+// moved to the wave of that object.
 //
-// PruneLast=true, ServerSideApply=true, ApplyOutOfSyncOnly=true and RespectIgnoreDifferences=true need nothing: it is
-// always so. Refused are: ServerSideApply=false, and values that Argo CD does not know and would ignore. Other options
-// cause a warning.
+// PruneLast=true, ServerSideApply=true, ApplyOutOfSyncOnly=true and RespectIgnoreDifferences=true are always the case,
+// and ignored. ServerSideApply=false is refused, and so are values that Argo CD does not support and would ignore.
+// Other options cause a warning.
 //
-// If an object has hooks of both tools, those of Argo CD win. If it has a hook of Helm and no hook of Argo CD, its
-// order is that of Helm. An object that Helm would leave behind (helm.sh/resource-policy: keep) has delete-policy
-// orphan.
+// If an object has hooks of both tools, those of Argo CD win. If it has only a hook of Helm, its order is that of Helm.
+// An object that Helm would keep (helm.sh/resource-policy: keep) has delete-policy orphan.
 type HookTransformer struct {
 	argo, helm bool
 }
@@ -76,7 +75,7 @@ var (
 	_ Pure                     = &HookTransformer{}
 )
 
-// NewHookTransformer returns a transformer that reads the annotations of the given tools: at least one.
+// NewHookTransformer returns a transformer for the annotations of the given tools. At least one is required.
 func NewHookTransformer(tools ...HookTool) (*HookTransformer, error) {
 	if len(tools) == 0 {
 		return nil, fmt.Errorf("reading hooks: no tool is given; must be one of: %s, %s", HookToolArgoCD, HookToolHelm)
@@ -95,12 +94,12 @@ func NewHookTransformer(tools ...HookTool) (*HookTransformer, error) {
 	return t, nil
 }
 
-// Fingerprint covers the tools. Its version must change with what annotations become.
+// Fingerprint covers the tools. Its version must change when annotations are translated differently.
 func (t *HookTransformer) Fingerprint() string {
 	return fmt.Sprintf("hooks/3 argocd=%t helm=%t", t.argo, t.helm)
 }
 
-// TransformObjects always fails, because the context is missing.
+// TransformObjects always fails, because it has no context.
 func (t *HookTransformer) TransformObjects(namespace string, name string, objects []client.Object) ([]client.Object, error) {
 	return t.TransformObjectsContext(context.Background(), namespace, name, objects)
 }
@@ -139,7 +138,7 @@ func (t *HookTransformer) TransformObjectsContext(ctx context.Context, namespace
 	return transformed, nil
 }
 
-// hookSuffixes are the annotations that hooks are made of.
+// hookSuffixes are the suffixes of the annotations that define hooks.
 var hookSuffixes = []string{
 	types.AnnotationKeySuffixApplyOrder, types.AnnotationKeySuffixDeleteOrder, types.AnnotationKeySuffixPurgeOrder, types.AnnotationKeySuffixPurgeOnFailure,
 	types.AnnotationKeySuffixReconcilePolicy, types.AnnotationKeySuffixUpdatePolicy, types.AnnotationKeySuffixDeletionHook, types.AnnotationKeySuffixReleaseHook,
@@ -150,7 +149,7 @@ var hookSuffixes = []string{
 func (r *hookReading) phasesOf(ctx context.Context, object client.Object, kind schema.GroupKind, steering *gitops.Steering) []gitops.Phase {
 	phases := slices.Clone(steering.Phases)
 	if isContainer(kind) {
-		// Namespaces and definitions must not run again.
+		// Namespaces and definitions must not be repeated.
 		for i, phase := range phases {
 			if phase == gitops.PostSync || phase == gitops.SyncFail {
 				phases[i] = gitops.Sync
@@ -165,7 +164,7 @@ func (r *hookReading) phasesOf(ctx context.Context, object client.Object, kind s
 	if object.GetName() == "" || !isPassive(kind) || first < 2 {
 		return phases
 	}
-	// One object serves all phases.
+	// One object is applied for all phases.
 	earliest := phases[0]
 	if earliest == gitops.PostSync {
 		earliest = gitops.Sync
@@ -178,12 +177,12 @@ func (r *hookReading) phasesOf(ctx context.Context, object client.Object, kind s
 	return append([]gitops.Phase{earliest}, phases[first:]...)
 }
 
-// isDeletion reports whether a phase is one of the deletion of a component.
+// isDeletion reports whether a phase belongs to the deletion of a component.
 func isDeletion(phase gitops.Phase) bool {
 	return phase == gitops.PreDelete || phase == gitops.PostDelete
 }
 
-// isContainer reports whether other objects go with objects of a type.
+// isContainer reports whether deleting an object of the type deletes other objects, too.
 func isContainer(kind schema.GroupKind) bool {
 	return kind == schema.GroupKind{Kind: "Namespace"} || kind.Group == "apiextensions.k8s.io" || kind.Group == "apiregistration.k8s.io"
 }
@@ -219,8 +218,8 @@ func (r *hookReading) demand(steering gitops.Steering, phase gitops.Phase, kind 
 	return demanded
 }
 
-// demandDeletion demands what makes an object a hook of deletions. These hooks are removed anyway when all are ready,
-// and a failed one must stay to block the deletion.
+// demandDeletion demands the annotations of a deletion hook. Delete policies are not translated, because deletion hooks
+// are removed when all are ready, and a failed one must stay to block the deletion.
 func demandDeletion(demanded map[string]string, steering gitops.Steering, phase gitops.Phase) {
 	demanded[types.AnnotationKeySuffixDeletionHook] = map[gitops.Phase]string{
 		gitops.PreDelete: types.DeletionHookPreDelete, gitops.PostDelete: types.DeletionHookPostDelete,
@@ -232,12 +231,12 @@ func demandDeletion(demanded map[string]string, steering gitops.Steering, phase 
 	}
 }
 
-// demandRepetition demands what makes an object run once in each revision, and go when its policies say so.
+// demandRepetition demands that an object runs once per revision and is deleted according to its delete policies.
 func demandRepetition(demanded map[string]string, steering gitops.Steering, phase gitops.Phase, kind schema.GroupKind, lacks func(suffix string) bool) {
 	demanded[types.AnnotationKeySuffixReconcilePolicy] = types.ReconcilePolicyOnObjectOrComponentChange
 	if _, given := demanded[types.AnnotationKeySuffixPrunePolicy]; !given && lacks(types.AnnotationKeySuffixPrunePolicy) {
-		// A hook of an earlier revision may have another name. Whoever keeps or confirms what is not declared any more
-		// does not mean that.
+		// A hook of an earlier revision may have another name. A policy to keep or confirm redundant objects is not
+		// meant for it.
 		demanded[types.AnnotationKeySuffixPrunePolicy] = types.PrunePolicyDelete
 	}
 	for _, policy := range steering.DeletePolicies {
@@ -245,7 +244,7 @@ func demandRepetition(demanded map[string]string, steering gitops.Steering, phas
 		case gitops.HookSucceeded:
 			wave := steering.Wave
 			if !ends(kind) {
-				// Other hooks of the phase may need it.
+				// Other hooks of the phase may still need the object.
 				wave = gitops.MaxWave
 			}
 			demanded[types.AnnotationKeySuffixPurgeOrder] = strconv.Itoa(gitops.ApplyOrder(phase, wave))
@@ -257,8 +256,8 @@ func demandRepetition(demanded map[string]string, steering gitops.Steering, phas
 	}
 }
 
-// demandRecreation demands that a hook of an earlier run is deleted before it runs again, with its pods: to replace it
-// would not run it again. Objects for use by others are updated or replaced instead, unless its deletion was requested.
+// demandRecreation demands that a hook of an earlier run is deleted, with its pods, before it runs again, because
+// replacing it would not run it. Objects that others use are updated or replaced unless their deletion was requested.
 func demandRecreation(demanded map[string]string, steering gitops.Steering, kind schema.GroupKind, lacks func(suffix string) bool) {
 	if steering.Defaulted && (isPassive(kind) || !lacks(types.AnnotationKeySuffixUpdatePolicy)) {
 		return
@@ -269,18 +268,18 @@ func demandRecreation(demanded map[string]string, steering gitops.Steering, kind
 	}
 }
 
-// ends reports whether objects of a type run to an end.
+// ends reports whether objects of a type run to completion.
 func ends(kind schema.GroupKind) bool {
 	return kind == schema.GroupKind{Group: "batch", Kind: "Job"} || kind == schema.GroupKind{Kind: "Pod"}
 }
 
-// isPassive reports whether objects of a type, which is one of Kubernetes itself, do not run to an end.
+// isPassive reports whether a type belongs to Kubernetes itself, and its objects do not run to completion.
 func isPassive(kind schema.GroupKind) bool {
 	ofKubernetes := !strings.Contains(kind.Group, ".") || strings.HasSuffix(kind.Group, ".k8s.io")
 	return ofKubernetes && !ends(kind)
 }
 
-// demandOptions returns what sync options, and the resource policy of Helm, demand.
+// demandOptions returns the annotations that sync options and Helm's resource policy demand.
 func demandOptions(options gitops.Options, given map[string]string) map[string]string {
 	demanded := map[string]string{}
 	switch options.Get(gitops.Prune) {

@@ -99,7 +99,7 @@ func NewKustomizeObjectTransformer(patches []KustomizePatch, images []KustomizeI
 	return t, nil
 }
 
-// checkPatch finds errors in a patch when the transformer is made; the SDK would report them only when it gets objects.
+// checkPatch finds errors in a patch early; the SDK would report them only when it gets objects.
 func checkPatch(patch KustomizePatch) error {
 	var content any
 	err := manifest.CheckSeparated([]byte(patch.Patch))
@@ -124,18 +124,18 @@ func checkPatch(patch KustomizePatch) error {
 	if patch.Target == nil {
 		return nil
 	}
-	// The SDK reads patch and target even if there is nothing to be patched.
+	// The SDK reads patch and target even without objects.
 	_, err = (&KustomizeObjectTransformer{patches: []KustomizePatch{patch}}).build(nil)
 	return err
 }
 
-// TransformObjects is TransformObjectsContext for objects that carry apiVersion and kind, or have a type of client-go.
+// TransformObjects is TransformObjectsContext for objects that have apiVersion and kind, or a type of client-go.
 func (t *KustomizeObjectTransformer) TransformObjects(namespace string, name string, objects []client.Object) ([]client.Object, error) {
 	return t.TransformObjectsContext(context.Background(), namespace, name, objects)
 }
 
 // TransformObjectsContext returns the objects with patches and images applied. The given objects are not changed. It
-// fails if two objects have the same type, namespace and name, or if a patch without target names none of them.
+// fails if two objects have the same type, namespace and name, or if a patch without target names a missing object.
 func (t *KustomizeObjectTransformer) TransformObjectsContext(
 	ctx context.Context, _ string, _ string, objects []client.Object,
 ) ([]client.Object, error) {
@@ -170,8 +170,8 @@ type original struct {
 	content []byte
 }
 
-// orOriginals returns the original of each object that the patches have not changed. The others keep the behaviors of
-// their originals.
+// orOriginals returns the original of each object that the patches have not changed. Changed objects keep the behaviors
+// of their originals.
 func orOriginals(built []*unstructured.Unstructured, originals map[string]original, objects []client.Object) ([]client.Object, error) {
 	patched := make([]client.Object, len(built))
 	var renamed []int

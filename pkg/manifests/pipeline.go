@@ -25,8 +25,8 @@ import (
 )
 
 // NewGenerator returns a generator that wraps the given one and accepts transformers; a ContextParameterTransformer or
-// ContextObjectTransformer gets the context. It implements types.SchemeBuilder and Pure on behalf of the given
-// generator and the transformers; it is pure if all of them are. It suspends dependents if the given generator does.
+// ContextObjectTransformer gets the context. It implements types.SchemeBuilder and Pure for the given generator and the
+// transformers; it is pure if all of them are. It suspends dependents if the given generator does.
 func NewGenerator(generator Generator) TransformableGenerator {
 	return &pipeline{generator: generator}
 }
@@ -111,13 +111,13 @@ func (p *pipeline) AddToScheme(scheme *runtime.Scheme) error {
 	return nil
 }
 
-// SuspendsDependents reports what the wrapped generator does.
+// SuspendsDependents returns the result of the wrapped generator; false if it has none.
 func (p *pipeline) SuspendsDependents() bool {
 	suspending, ok := p.generator.(generator.Suspending)
 	return ok && suspending.SuspendsDependents()
 }
 
-// Condition returns that of the wrapped generator.
+// Condition returns the condition of the wrapped generator; empty if it has none.
 func (p *pipeline) Condition() string {
 	if conditioned, ok := p.generator.(generator.Conditioned); ok {
 		return conditioned.Condition()
@@ -138,8 +138,7 @@ func (p *pipeline) Fingerprint() string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// fingerprintWith returns the fingerprint of something that depends on the version of its code, and on a content; empty
-// if that has no JSON form.
+// fingerprintWith returns a fingerprint for a version of the code and a content; empty if the content has no JSON form.
 func fingerprintWith(version string, content any) string {
 	sum, err := manifest.Digest(content)
 	if err != nil {
@@ -148,7 +147,7 @@ func fingerprintWith(version string, content any) string {
 	return version + " " + sum
 }
 
-// fingerprintOf returns the fingerprint of something that is pure; empty if it is not.
+// fingerprintOf returns the fingerprint of a generator or transformer; empty if it is not pure.
 func fingerprintOf(of any) string {
 	if pure, ok := of.(Pure); ok {
 		return pure.Fingerprint()
@@ -156,7 +155,7 @@ func fingerprintOf(of any) string {
 	return ""
 }
 
-// These types are those of package generator, which depends on fewer libraries than this package.
+// These types come from package generator, which depends on fewer libraries than this package.
 type (
 	// Generator is generator.Generator.
 	Generator = generator.Generator
@@ -176,34 +175,34 @@ type ParameterTransformer interface {
 
 // ObjectTransformer changes objects after they were generated.
 //
-// An implementation may also implement [ContextObjectTransformer], [Pure], and, if it returns typed objects that
-// the scheme of the target client does not have, types.SchemeBuilder.
+// An implementation may also implement [ContextObjectTransformer], [Pure], and types.SchemeBuilder. The latter is for
+// typed objects that the scheme of the target client lacks.
 type ObjectTransformer interface {
-	// TransformObjects returns the objects to use instead of the given ones. It may change the given
-	// objects and the slice, and return them.
+	// TransformObjects returns the objects to use instead of the given ones. It may change and return the given objects
+	// and slice.
 	TransformObjects(namespace string, name string, objects []client.Object) ([]client.Object, error)
 }
 
 // TransformableGenerator is a Generator to which transformers can be added.
 type TransformableGenerator interface {
 	Generator
-	// WithParameterTransformer appends a transformer, which gets the result of the previous one.
-	// It changes and returns the receiver. It must not be called after Generate.
+	// WithParameterTransformer appends a transformer, which gets the result of the previous one. Use the returned
+	// generator, which may be the changed receiver. It must not be called after Generate.
 	WithParameterTransformer(transformer ParameterTransformer) TransformableGenerator
-	// WithObjectTransformer appends a transformer, which gets the result of the previous one.
-	// It changes and returns the receiver. It must not be called after Generate.
+	// WithObjectTransformer appends a transformer, which gets the result of the previous one. Use the returned
+	// generator, which may be the changed receiver. It must not be called after Generate.
 	WithObjectTransformer(transformer ObjectTransformer) TransformableGenerator
 }
 
 // Decryptor decrypts files before a generator uses them.
 type Decryptor interface {
-	// Decrypt returns the decrypted content, or the given content if it is not encrypted. The path is
-	// that of the file, slash-separated.
+	// Decrypt returns the decrypted content, or the given content if it is not encrypted. The path is that of the file,
+	// slash-separated.
 	Decrypt(input []byte, path string) ([]byte, error)
 }
 
-// checkObjects refuses objects that transformers cannot handle: nil objects, and labels or annotations that are no
-// strings, which a transformer would not see and then overwrite.
+// checkObjects returns an error for objects that transformers cannot handle: nil objects, and labels or annotations
+// that are not strings, which a transformer would not see and overwrite.
 func checkObjects(objects []client.Object) error {
 	for i, object := range objects {
 		if manifest.IsNil(behaviors.Bare(object)) {
@@ -225,7 +224,7 @@ func checkObjects(objects []client.Object) error {
 	return nil
 }
 
-// copyOf returns a copy of the same Go type.
+// copyOf returns a copy with the same Go type.
 func copyOf(object client.Object) (client.Object, error) {
 	copied, ok := object.DeepCopyObject().(client.Object)
 	if !ok {
@@ -234,8 +233,8 @@ func copyOf(object client.Object) (client.Object, error) {
 	return copied, nil
 }
 
-// kindOf returns the type of an object. Typed objects often do not carry it; then the scheme of client-go or, for other
-// types, that of the target client has it. Reading the target client's scheme does not count as reading the cluster.
+// kindOf returns the type of an object. Many typed objects do not contain it; for them, it is looked up in the scheme
+// of client-go and then of the target client. Reading that scheme does not count as reading the cluster.
 func kindOf(ctx context.Context, object client.Object) (schema.GroupVersionKind, error) {
 	object = behaviors.Bare(object)
 	declared := object.GetObjectKind().GroupVersionKind()
@@ -257,7 +256,7 @@ func kindOf(ctx context.Context, object client.Object) (schema.GroupVersionKind,
 	return declared, fmt.Errorf("object %q: the scheme does not know the type %T; set apiVersion and kind", object.GetName(), object)
 }
 
-// unstructuredOf returns the object in a form that has no Go type, as a copy.
+// unstructuredOf returns an unstructured copy of the object.
 func unstructuredOf(ctx context.Context, object client.Object) (*unstructured.Unstructured, error) {
 	object = behaviors.Bare(object)
 	if u, ok := object.(*unstructured.Unstructured); ok {
@@ -273,13 +272,13 @@ func unstructuredOf(ctx context.Context, object client.Object) (*unstructured.Un
 	}
 	u := &unstructured.Unstructured{Object: content}
 	u.SetGroupVersionKind(kind)
-	// Go types have fields that no manifest declares.
+	// Go types contain fields that are not part of a manifest.
 	unstructured.RemoveNestedField(content, "status")
 	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
 	return u, nil
 }
 
-// textOf names an object in messages.
+// textOf returns the name of an object for messages.
 func textOf(object client.Object) string {
 	kind := object.GetObjectKind().GroupVersionKind().GroupKind()
 	if kind.Kind == "" {
@@ -289,8 +288,8 @@ func textOf(object client.Object) string {
 }
 
 // ContextParameterTransformer is a ParameterTransformer that needs the context of the generation: the component, its
-// revision, clients. A generator made by NewGenerator calls only TransformParametersContext. Other generators that
-// accept transformers may have no context, and call TransformParameters.
+// revision, clients. A generator from NewGenerator calls only TransformParametersContext. Other generators that accept
+// transformers may have no context, and call TransformParameters.
 type ContextParameterTransformer interface {
 	ParameterTransformer
 	// TransformParametersContext is TransformParameters with the context that the generator is called with.
@@ -298,7 +297,7 @@ type ContextParameterTransformer interface {
 }
 
 // ContextObjectTransformer is an ObjectTransformer that needs the context of the generation: the component, its
-// revision, clients. A generator made by NewGenerator calls only TransformObjectsContext. Other generators that accept
+// revision, clients. A generator from NewGenerator calls only TransformObjectsContext. Other generators that accept
 // transformers may have no context, and call TransformObjects.
 type ContextObjectTransformer interface {
 	ObjectTransformer
@@ -361,8 +360,8 @@ func transformObjects(
 	return transformer.TransformObjects(namespace, name, objects)
 }
 
-// MergeMaps lays y over x and returns the result, which shares no map or slice with x and y. It follows Helm's
-// rules for laying given values over the defaults of a chart:
+// MergeMaps merges y over x and returns the result, which shares no map or slice with x and y. It follows Helm's rules
+// for merging given values over the defaults of a chart:
 //   - maps (of type map[string]any) that are present on both sides are merged;
 //   - otherwise the value of y wins, whatever the types are; slices are replaced, not merged;
 //   - nil in y removes the key, if x has a value for it. If x does not have the key, nil is kept, so that it
@@ -376,13 +375,13 @@ func MergeMaps(x, y map[string]any) map[string]any {
 	return merged
 }
 
-// MergeMapInto is MergeMaps with the result stored in x, whose nested maps are changed in place. It does not
-// change y, and x shares no map or slice with y afterwards. A nil x panics unless y is empty.
+// MergeMapInto is MergeMaps with the result stored in x, whose nested maps are changed in place. It does not change y,
+// and x shares no map or slice with y afterwards. A nil x panics unless y is empty.
 func MergeMapInto(x map[string]any, y map[string]any) {
 	mergeOwn(x, types.UnstructurableMap(y).ToUnstructured())
 }
 
-// mergeOwn is MergeMapInto with a y whose maps and slices become those of x.
+// mergeOwn is MergeMapInto, except that it takes over the maps and slices of y.
 func mergeOwn(x map[string]any, y map[string]any) {
 	for key, value := range y {
 		present, exists := x[key]

@@ -29,8 +29,8 @@ import (
 type PolicyRule struct {
 	// Match selects the objects. Defaults to all.
 	Match PolicyMatch `json:"match,omitempty"`
-	// Set holds the annotations by their suffix (the key without the name of the reconciler), such as "apply-order". It
-	// must not be empty.
+	// Set contains the annotations by their suffix (the key without the name of the reconciler), such as "apply-order".
+	// It must not be empty.
 	Set map[string]string `json:"set"`
 	// Override lets the rule replace annotations of the generated object. Defaults to false: the object's own
 	// annotations win.
@@ -39,8 +39,8 @@ type PolicyRule struct {
 
 // PolicyMatch selects the objects that match all of its fields. An empty field matches all objects.
 //
-// Patterns match the whole value: * stands for any text, ? for any character, [a-z] for one of a range; \ escapes the
-// next character.
+// Patterns match the whole value: * stands for any text, ? for any character, [a-z] for a character of a range; \
+// escapes the next character.
 type PolicyMatch struct {
 	// Kind is a kind, such as "Deployment", or a kind with its group, such as "Deployment.apps".
 	Kind string `json:"kind,omitempty"`
@@ -53,7 +53,7 @@ type PolicyMatch struct {
 	Labels string `json:"labels,omitempty"`
 }
 
-// PolicyRulesObjectTransformer sets annotations of the reconciler by rules. This gives waves and policies to charts and
+// PolicyRulesObjectTransformer sets annotations of the reconciler by rules. It can add waves and policies to charts and
 // manifests of other authors without editing them. It is [Pure].
 //
 // Rules are applied in their order, so a later one wins over an earlier one. A rule without Override does not change
@@ -73,10 +73,10 @@ type compiledRule struct {
 	matches objectMatch
 }
 
-// objectMatch reports whether an object of a kind, which is in a namespace, is to be changed.
+// objectMatch reports whether a rule applies to an object of the given kind in the given namespace.
 type objectMatch func(kind schema.GroupKind, namespace string, object client.Object) bool
 
-// NewPolicyRulesObjectTransformer returns a transformer that applies the given rules. One error reports all problems
+// NewPolicyRulesObjectTransformer returns a transformer that applies the given rules. One error reports all problems,
 // with the number of the rule, the field, the value and the allowed values: unknown annotations, values that the
 // reconciler would refuse, and malformed conditions.
 func NewPolicyRulesObjectTransformer(rules []PolicyRule) (*PolicyRulesObjectTransformer, error) {
@@ -96,7 +96,7 @@ func NewPolicyRulesObjectTransformer(rules []PolicyRule) (*PolicyRulesObjectTran
 	return t, nil
 }
 
-// checkSet returns the problems with the annotations of a rule.
+// checkSet returns the problems of the annotations of a rule.
 func checkSet(set map[string]string) []string {
 	if len(set) == 0 {
 		return []string{"set: at least one of these annotations is required: " + strings.Join(annotations.Suffixes(), ", ")}
@@ -114,7 +114,7 @@ func checkSet(set map[string]string) []string {
 	return problems
 }
 
-// TransformObjects fails if there are rules: it would need the name of the reconciler, which is in the context.
+// TransformObjects fails if there are rules, because the name of the reconciler is only in the context.
 func (t *PolicyRulesObjectTransformer) TransformObjects(namespace string, name string, objects []client.Object) ([]client.Object, error) {
 	return t.TransformObjectsContext(context.Background(), namespace, name, objects)
 }
@@ -143,7 +143,7 @@ func (t *PolicyRulesObjectTransformer) TransformObjectsContext(
 	return transformed, nil
 }
 
-// apply returns the object itself if no rule changes it.
+// apply returns the object with the rules applied, or the object itself if no rule changes it.
 func (t *PolicyRulesObjectTransformer) apply(ctx context.Context, prefix string, namespace string, object client.Object) (client.Object, error) {
 	kind, err := kindOf(ctx, object)
 	if err != nil {
@@ -228,7 +228,7 @@ func ParsePolicyRules(document []byte) ([]PolicyRule, error) {
 	return rules, err
 }
 
-// nonEmpty is a condition. An empty one would match all objects, which a rule says by leaving it out.
+// nonEmpty is a condition. It must not be empty: a rule matches all objects if the condition is left out.
 type nonEmpty string
 
 // UnmarshalJSON refuses everything but non-empty strings.
@@ -241,7 +241,7 @@ func (n *nonEmpty) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// scalar is the value of an annotation: a string, or a number or boolean as it is written.
+// scalar is the value of an annotation: a string, or the text of a number or boolean.
 type scalar string
 
 // UnmarshalJSON refuses null, lists and maps.
@@ -265,7 +265,7 @@ var (
 	possibleNamespace = regexp.MustCompile(`^[a-z0-9*?^\[\]\\-]+$`)
 )
 
-// compileMatch returns the compiled condition, and the problems that it found.
+// compileMatch returns the compiled condition, and its problems.
 func compileMatch(match PolicyMatch) (objectMatch, []string) {
 	var problems []string
 	refuse := func(field, value, allowed string) {
@@ -307,8 +307,8 @@ func possiblePattern(pattern string, possible *regexp.Regexp) bool {
 	return err == nil && (pattern == "" || possible.MatchString(pattern))
 }
 
-// allowedKinds returns the kinds to use instead; empty if nothing is wrong. It accepts unknown kinds,
-// which may be defined later, but not one that differs from a known kind only in its spelling.
+// allowedKinds returns the kinds to use instead; empty if nothing is wrong. It accepts unknown kinds, which may be
+// defined later, except those that differ from a known kind only in spelling.
 func allowedKinds(text string) string {
 	if text == "" {
 		return ""

@@ -47,8 +47,8 @@ var (
 // file once. If fsys is nil, the path is one of the operating system; otherwise a leading slash of the path is ignored.
 //
 // The template's data are the parameters, and the namespace and name of the dependents as .Namespace and .Name, which
-// win over parameters of these names. The functions are sprig's (without env, expandenv and getHostByName), those for
-// YAML, JSON, bits and addresses that kustomizations have, and include and tpl. None of them reads a cluster.
+// override parameters of these names. The functions are sprig's (without env, expandenv and getHostByName), those of
+// kustomizations for YAML, JSON, bits and addresses, and include and tpl. None of them reads a cluster.
 func NewTemplateParameterTransformer(fsys fs.FS, path string) (*TemplateParameterTransformer, error) {
 	raw, err := readTemplate(fsys, path)
 	if err != nil {
@@ -104,8 +104,9 @@ func (t *TemplateParameterTransformer) Fingerprint() string {
 // and the other forms of package github.com/fluxcd/pkg/envsubst. A variable that does not exist counts as empty;
 // $${name} stands for the text ${name}; a $ without brace stays.
 //
-// It replaces in the YAML text of the object, so a value may be a number, a boolean or a piece of YAML: "replicas:
-// ${n}" becomes a number. A value that must stay a string although it looks like a number needs quotes of its own.
+// The replacement works on the YAML text of the object, so a value may be a number, a boolean or a piece of YAML:
+// "replicas: ${n}" becomes a number. A value that must stay a string although it looks like a number needs its own
+// quotes.
 //
 // An object that changes is returned as *unstructured.Unstructured; all others are returned as they are. The
 // transformer is pure if the selector is nil or [Pure].
@@ -125,7 +126,7 @@ func NewSubstitutionObjectTransformer(substitutions map[string]string, selector 
 	return &SubstitutionObjectTransformer{substitutions: maps.Clone(substitutions), selector: selector}, nil
 }
 
-// TransformObjects is TransformObjectsContext for objects that carry apiVersion and kind, or have a type of client-go.
+// TransformObjects is TransformObjectsContext for objects that have apiVersion and kind, or a type of client-go.
 func (t *SubstitutionObjectTransformer) TransformObjects(namespace string, name string, objects []client.Object) ([]client.Object, error) {
 	return t.TransformObjectsContext(context.Background(), namespace, name, objects)
 }
@@ -168,7 +169,7 @@ func (t *SubstitutionObjectTransformer) Fingerprint() string {
 	return fingerprintWith("substitution/1", map[string]any{"substitutions": t.substitutions, "selector": selection})
 }
 
-// substitute returns nil if there is nothing to replace.
+// substitute returns the changed object; nil if there is nothing to replace.
 func (t *SubstitutionObjectTransformer) substitute(ctx context.Context, object client.Object) (*unstructured.Unstructured, error) {
 	u, err := unstructuredOf(ctx, object)
 	if err != nil {
@@ -208,7 +209,7 @@ func decodeObject(text []byte) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// singleDocument returns the only document with content, or nothing. Decoders would silently take the first one.
+// singleDocument returns the only document with content, or nothing. Decoders would silently use the first one.
 func singleDocument(text []byte) ([]byte, error) {
 	var found []byte
 	for reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))); ; {

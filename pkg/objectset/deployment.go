@@ -31,10 +31,10 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// deployments reconciles deployments of one kind. What is to be done is decided by package revisions; every write of it
-// can be repeated.
+// deployments reconciles deployments of one kind. The methods of revisions decide what to do; every write can be
+// repeated.
 type deployments struct {
-	// name is that of the controller, the field manager, and the finalizer.
+	// name is the name of the controller, its field manager, and its finalizer.
 	name string
 	kind deploymentKind
 
@@ -44,7 +44,7 @@ type deployments struct {
 	stale  workqueue.TypedRateLimiter[apitypes.NamespacedName] // counts writes that have met a newer state
 }
 
-// deploymentKind has what is different between ObjectDeployments and ClusterObjectDeployments.
+// deploymentKind has the differences between ObjectDeployments and ClusterObjectDeployments.
 type deploymentKind struct {
 	name          string
 	newDeployment func() v1alpha1.Deployment
@@ -52,15 +52,15 @@ type deploymentKind struct {
 	newSets       func() client.ObjectList
 }
 
-// A write that meets a newer state of an object is repeated after a delay, when the cache has that state. After some
-// attempts, it counts as failed.
+// A write that conflicts with a newer state of an object is repeated after a delay, when the cache has that state.
+// After staleAttempts repetitions, it counts as failed.
 const (
 	staleDelay    = time.Second
 	staleAttempts = 3
 )
 
-// refusedDelay is how long to wait before a write is repeated that the API server has refused. No event tells when it
-// would be accepted.
+// refusedDelay is the delay before repeating a write that the API server has refused. No event reports when the server
+// would accept it.
 const refusedDelay = time.Minute
 
 // setupDeployments adds the controller of one kind.
@@ -98,8 +98,8 @@ func (k deploymentKind) deploymentOf(_ context.Context, set client.Object) []rec
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: set.GetNamespace(), Name: name}}}
 }
 
-// ends returns a function that reports whether a set has the same deployment as a given one, and that is being deleted
-// with its sets.
+// ends returns a function that reports whether a set has the same deployment as the given set, and this deployment is
+// being deleted with its sets.
 func (k deploymentKind) ends(ctx context.Context, reader client.Reader, set client.Object) (func(client.Object) bool, error) {
 	deployment := k.newDeployment()
 	for _, request := range k.deploymentOf(ctx, set) {
@@ -154,7 +154,7 @@ func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{}, failure
 }
 
-// isStale reports whether writes have met nothing but newer states than those of the cache. Nothing is wrong then.
+// isStale reports whether writes have failed only because the cache is outdated, which is no problem.
 func isStale(err error) bool {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return !slices.ContainsFunc(joined.Unwrap(), func(one error) bool { return !isStale(one) })
@@ -162,15 +162,15 @@ func isStale(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
 }
 
-// deploymentWriter does what is decided about a deployment. Every write is made on the condition that the object is
-// still in the state that the decision is about.
+// deploymentWriter carries out decisions about a deployment. Every write requires that the object is still in the state
+// that the decision is based on.
 type deploymentWriter struct {
 	deployments
 
 	deployment v1alpha1.Deployment
 }
 
-// do makes all writes of a decision. If one fails, it makes those that do not depend on it.
+// do makes all writes of a decision. If a write fails, it still makes those that do not depend on it.
 func (w deploymentWriter) do(ctx context.Context, decision deploymentDecision) error {
 	switch {
 	case decision.Done:
@@ -213,12 +213,12 @@ func (w deploymentWriter) do(ctx context.Context, decision deploymentDecision) e
 	return errors.Join(problems...)
 }
 
-// rollBack copies the spec of a set to the template, and removes the request for that, in one write. The change cause
-// comes with it. It is a JSON patch, because a merge patch loses values that are null.
+// rollBack copies the spec of a set to the template, and removes the request for that, in one write. It also copies the
+// change cause. It is a JSON patch, because a merge patch cannot set null values.
 func (w deploymentWriter) rollBack(ctx context.Context, target v1alpha1.Set) error {
 	annotations := with(w.deployment.GetAnnotations(), v1alpha1.AnnotationChangeCause, target.GetAnnotations()[v1alpha1.AnnotationChangeCause])
 	operations := []map[string]any{
-		// If it is another one by now, that is a conflict.
+		// A changed resource version is a conflict.
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": w.deployment.GetResourceVersion()},
 		{"op": "replace", "path": "/spec/template/spec", "value": w.deployment.TemplateSpecOf(target)},
 		{"op": "remove", "path": "/spec/rollbackTo"},
@@ -299,7 +299,7 @@ func (w deploymentWriter) note(set v1alpha1.Set, reason, action, format string, 
 	w.events.Eventf(w.deployment, set, corev1.EventTypeNormal, reason, action, format, values...)
 }
 
-// patch changes an object, provided that it is still in the state in which it was read.
+// patch changes an object if it is still in the state in which it was read.
 func patch[T client.Object](ctx context.Context, clnt client.Client, object T, change func(T)) error {
 	changed, err := changedCopy(object, change)
 	if err != nil {
@@ -318,13 +318,13 @@ func changedCopy[T client.Object](object T, change func(T)) (T, error) {
 	return changed, nil
 }
 
-// History returns the sets of a deployment among others of the kind in its namespace, the newest first.
+// History returns the sets of a deployment, the newest first. The given sets are all of the kind in its namespace.
 func History(deployment v1alpha1.Deployment, sets []v1alpha1.Set) []v1alpha1.Set {
 	return revisionsOf(deployment, sets).own
 }
 
-// RollbackTarget returns the set among others that a deployment is rolled back to if spec.rollbackTo has the revision.
-// 0 stands for the latest set before the current one that has succeeded. The error says which revisions are allowed.
+// RollbackTarget returns the set that a deployment is rolled back to if spec.rollbackTo has the revision. Revision 0
+// means the latest set before the current one that has succeeded. The error names the allowed revisions.
 func RollbackTarget(deployment v1alpha1.Deployment, sets []v1alpha1.Set, revision int64) (v1alpha1.Set, error) {
 	return revisionsOf(deployment, sets).RollbackTarget(revision)
 }

@@ -36,7 +36,7 @@ type phases struct{}
 
 var _ generator.Pure = phases{}
 
-// Fingerprint identifies how objects are read; change it together with that.
+// Fingerprint identifies the version of this generator's code; it must change with the code.
 func (phases) Fingerprint() string { return "phases/2" }
 
 // Generate returns the objects of a spec.
@@ -84,7 +84,7 @@ func (phases) Generate(ctx context.Context, namespace string, name string, param
 type reading struct {
 	prefix string
 	mapper meta.RESTMapper
-	// namespace is that of an ObjectSet; empty for a ClusterObjectSet. If it is confined, all objects must be in it.
+	// namespace is that of an ObjectSet; empty for a ClusterObjectSet. If confined is set, all objects must be in it.
 	namespace string
 	confined  bool
 	self      types.ObjectID
@@ -94,15 +94,14 @@ type reading struct {
 	places  map[types.ObjectID]string // where each object stands
 }
 
-// unknownTypeDelay is how long to wait before looking for an unknown type again.
+// unknownTypeDelay is the delay before looking up an unknown type again.
 const unknownTypeDelay = 5 * time.Second
 
-// forbidden are fields of the metadata that the set decides about. What the API server decides about, as in an exported
-// object, is left out when the object is applied.
+// forbidden are the fields of the metadata that the set controls. Fields that the API server sets, as in an exported
+// object, are omitted when the object is applied.
 var forbidden = []string{"generateName", "ownerReferences"}
 
-// decidedBy has annotations that objects must not have, by the part of their keys that follows the name of the
-// reconciler, and what decides instead.
+// decidedBy maps the suffixes of annotations that objects must not have to the reasons.
 var decidedBy = map[string]string{
 	types.AnnotationKeySuffixApplyOrder:     "the phase decides",
 	types.AnnotationKeySuffixDeleteOrder:    "the phase decides",
@@ -119,7 +118,7 @@ var decidedBy = map[string]string{
 	types.AnnotationKeySuffixKeptVersions:   "a set has no versions",
 }
 
-// read reads one object. It returns a problem of the object, and an error if something else fails.
+// read reads one object. It returns a problem if the object is invalid, and an error if something else fails.
 func (r *reading) read(where string, order int, declared v1alpha1.Object) (problem string, err error) {
 	object := &unstructured.Unstructured{}
 	if err := utiljson.Unmarshal(declared.Object.Raw, &object.Object); err != nil {
@@ -151,8 +150,8 @@ func (r *reading) read(where string, order int, declared v1alpha1.Object) (probl
 	return "", nil
 }
 
-// guarded returns an object of a confined set with a guard if it is not known yet whether it is namespaced: its phase
-// does not begin before this is read again, with the type known.
+// guarded returns an object with a guard if its set is confined and its type is not served yet: its phase cannot begin
+// before the object is read again with a known type.
 func (r *reading) guarded(object *unstructured.Unstructured) client.Object {
 	kind := object.GroupVersionKind()
 	if !r.confined || r.scopes[kind].known {
@@ -181,7 +180,7 @@ func dropEmpty(object *unstructured.Unstructured) {
 	})
 }
 
-// examine returns what is wrong with the fields of an object; empty if nothing is.
+// examine returns the first problem of the fields of an object; empty if there is none.
 func (r *reading) examine(object *unstructured.Unstructured) string {
 	version, _ := object.Object["apiVersion"].(string)
 	if group, err := schema.ParseGroupVersion(version); err != nil || group.Version == "" {
@@ -209,8 +208,8 @@ func (r *reading) examine(object *unstructured.Unstructured) string {
 	return ""
 }
 
-// examineMetadata returns what the API server would refuse in the metadata of an object of any type; empty if that is
-// nothing. The earlier phases would be applied before it does.
+// examineMetadata returns the first problem of the metadata for which the API server would refuse an object of any
+// type; empty if there is none. The server would refuse it only after applying the earlier phases.
 func examineMetadata(object *unstructured.Unstructured) string {
 	if value, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "namespace"); value != nil {
 		if _, ok := value.(string); !ok {
@@ -231,14 +230,14 @@ func examineMetadata(object *unstructured.Unstructured) string {
 	return problems.ToAggregate().Error()
 }
 
-// isPathSegment checks what names of all types have in common.
+// isPathSegment checks the rules for names that all types share.
 func isPathSegment(name string, _ bool) []string { return content.IsPathSegmentName(name) }
 
-// place puts a namespaced object of an ObjectSet into the namespace of the set. It returns what is wrong with its
-// namespace.
+// place puts a namespaced object of an ObjectSet into the namespace of the set. It returns the problem of its
+// namespace, if any.
 //
-// An ObjectSet without a service account is written with the permissions of the operator, which may have more than
-// whoever creates the set. So it is confined to its namespace.
+// An ObjectSet without a service account is written with the permissions of the operator, which may exceed those of the
+// creator of the set. So it is confined to its namespace.
 func (r *reading) place(object *unstructured.Unstructured) (problem string, err error) {
 	if r.namespace == "" {
 		return "", nil
@@ -259,10 +258,10 @@ func (r *reading) place(object *unstructured.Unstructured) (problem string, err 
 	return "", nil
 }
 
-// A scope is what is known about where the objects of a type are.
+// A scope is the scope of a type; known is false if the type is not served.
 type scope struct{ namespaced, known bool }
 
-// scopeOf returns the scope of a type. Sets have many objects of few types.
+// scopeOf returns the scope of a type. It caches scopes, because sets have many objects of few types.
 func (r *reading) scopeOf(kind schema.GroupVersionKind) (scope, error) {
 	if found, asked := r.scopes[kind]; asked {
 		return found, nil

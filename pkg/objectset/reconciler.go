@@ -43,8 +43,9 @@ type Options struct {
 	// MaxConcurrentReconciles is the number of sets, or deployments, of one kind that are reconciled at the same time.
 	// Defaults to 5.
 	MaxConcurrentReconciles int
-	// StateNamespace has the inventories of ClusterObjectSets that are too large for the status. Those of ObjectSets
-	// are in their namespaces. Defaults to none: a ClusterObjectSet with that many objects is refused.
+	// StateNamespace is the namespace of inventories of ClusterObjectSets that are too large for the status.
+	// Inventories of ObjectSets are in the namespaces of the sets. Defaults to none: a ClusterObjectSet with that many
+	// objects is refused.
 	StateNamespace string
 	// SkipClusterObjectSets keeps ClusterObjectSets and ClusterObjectDeployments from being reconciled, for operators
 	// without permissions beyond namespaces. Defaults to false.
@@ -119,16 +120,16 @@ func phaseOf(set v1alpha1.Set, order int) string {
 	return fmt.Sprintf("phase %q", phases[order].Name)
 }
 
-// family has the sets of one kind in a namespace that are related to one of them.
+// family contains all sets of a kind in a namespace, and the relatives of one of them.
 type family struct {
 	self   v1alpha1.Set
 	byName map[string]v1alpha1.Set
-	// older has the names of the previous sets of self, directly or by way of others; newer has those of the sets that
-	// self is previous of.
+	// older has the names of the previous sets of self, directly or transitively; newer has the names of the sets that
+	// have self as previous one, directly or transitively.
 	older, newer map[string]bool
 }
 
-// maxRelatives is the maximum number of sets that are older, or newer, by way of spec.previous. The nearest ones count.
+// maxRelatives is the maximum number of older sets, and of newer sets, by spec.previous. The nearest ones count.
 const maxRelatives = 64
 
 // newFamily finds the relatives of a set among all sets of its kind and namespace. The function namedBy returns the
@@ -145,7 +146,7 @@ func newFamily(self v1alpha1.Set, sets []v1alpha1.Set, namedBy func(name string)
 	return f, errors.Join(older, newer)
 }
 
-// previousOf returns the names of the sets that a set names as previous. There may be no set.
+// previousOf returns the names of the sets that a set names as previous. These sets need not exist.
 func previousOf(set client.Object) []string {
 	found, ok := set.(v1alpha1.Set)
 	if !ok {
@@ -158,7 +159,7 @@ func previousOf(set client.Object) []string {
 	return names
 }
 
-// reach returns the names that self leads to, step by step.
+// reach returns the names that are reachable from self by steps.
 func (f family) reach(step func(name string) ([]string, error)) (map[string]bool, error) {
 	reached := map[string]bool{}
 	for pending := []string{f.self.GetName()}; len(pending) > 0 && len(reached) < maxRelatives; pending = pending[1:] {
@@ -176,7 +177,7 @@ func (f family) reach(step func(name string) ([]string, error)) (map[string]bool
 	return reached, nil
 }
 
-// relation returns what another set is to self; empty if it is nothing.
+// relation returns the relation of another set to self; empty if there is none.
 //
 //	other is previous of self, directly or by way of others      older
 //	self is previous of other, directly or by way of others      newer
@@ -190,7 +191,7 @@ func (f family) relation(other v1alpha1.Set) reconciler.Relation {
 	return f.kinship(other)
 }
 
-// kinship is relation for a set that has objects.
+// kinship is relation for a set that is not over.
 func (f family) kinship(other v1alpha1.Set) reconciler.Relation {
 	forth, back := f.older[other.GetName()], f.newer[other.GetName()]
 	switch {
@@ -233,9 +234,9 @@ func siblings[T v1alpha1.Set](cached client.Reader, newList func() client.Object
 	}
 }
 
-// olderFirst is a hook that holds up the deletion of a set while an older sibling is being deleted, or is about to be
-// because their deployment is: an older one has what comes later in the order of the phases. The end of the older one
-// wakes the set.
+// olderFirst returns a hook that delays the deletion of a set until older siblings are deleted, if these are being
+// deleted, too, or will be deleted with their deployment: an older set still has the objects of later phases. The end
+// of the older set wakes this one.
 func olderFirst[T v1alpha1.Set](reader client.Reader, kind deploymentKind) component.HookFunc[T] {
 	return func(ctx context.Context, _ client.Client, self T) error {
 		sets, err := familyOf(ctx, self, reader, reader, kind.newSets)
@@ -259,7 +260,7 @@ func olderFirst[T v1alpha1.Set](reader client.Reader, kind deploymentKind) compo
 	}
 }
 
-// olderFirstDelay is how long to wait before looking again whether an older set is gone, if no event tells.
+// olderFirstDelay is the delay before checking again for older sets, if no event reports their end.
 const olderFirstDelay = time.Minute
 
 // indexPrevious is the index of sets in the cache by the names of their previous sets.
@@ -307,7 +308,7 @@ func setsIn(ctx context.Context, reader client.Reader, list client.ObjectList, n
 	return sets, nil
 }
 
-// waker has sets reconciled when a sibling appears, goes, or changes in a way that concerns them.
+// waker triggers sets when a sibling appears, disappears, or changes in a way that concerns them.
 type waker struct {
 	cache cache.Cache
 	kind  deploymentKind
@@ -390,7 +391,7 @@ func (w waker) changed(ctx context.Context, object any) {
 	}
 }
 
-// CRDs has the definitions of ObjectSets, ClusterObjectSets, ObjectDeployments and ClusterObjectDeployments, in
+// CRDs contains the definitions of ObjectSets, ClusterObjectSets, ObjectDeployments and ClusterObjectDeployments, in
 // crds/*.yaml.
 //
 //go:embed crds/*.yaml

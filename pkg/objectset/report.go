@@ -22,12 +22,12 @@ import (
 type reporting struct {
 	set        v1alpha1.Set
 	conclusion component.Conclusion
-	// total has what the phases have together.
+	// total is the sum of all phases.
 	total v1alpha1.PhaseStatus
 }
 
-// report completes the status of a set, and returns after which time it changes; zero if it does not. It is pure but
-// for the status.
+// report completes the status of a set, and returns the delay until the status changes by itself; zero if it does not.
+// It has no other effects.
 func report(set v1alpha1.Set, conclusion component.Conclusion) time.Duration {
 	r := reporting{set: set, conclusion: conclusion}
 	r.countPhases()
@@ -65,7 +65,7 @@ func (r *reporting) countPhases() {
 	r.set.GetSetStatus().Phases = counts
 }
 
-// count counts a dependent of a phase. If the set is paused, its change says whose it is now.
+// count counts a dependent of a phase. If the set is paused, the planned change has the current holder.
 func count(phase *v1alpha1.PhaseStatus, item *reconciler.InventoryItem, change *reconciler.Change) {
 	holder := item.Holder
 	if change != nil {
@@ -82,13 +82,12 @@ func count(phase *v1alpha1.PhaseStatus, item *reconciler.InventoryItem, change *
 	}
 }
 
-// isItemAvailable reports whether a dependent is available, as far as the last pass has seen. One that has served its
-// purpose is.
+// isItemAvailable reports whether a dependent was available in the last pass. A completed one is available.
 func isItemAvailable(item *reconciler.InventoryItem) bool {
 	return item.Phase == reconciler.PhaseReady && item.Status == status.CurrentStatus || item.Phase == reconciler.PhaseCompleted
 }
 
-// changes returns what would be done with the objects of a paused set; nil if it is not paused.
+// changes returns the planned changes of the objects of a paused set; nil if it is not paused.
 func (r *reporting) changes() map[types.ObjectID]*reconciler.Change {
 	if r.conclusion.Plan == nil {
 		return nil
@@ -102,8 +101,8 @@ func (r *reporting) changes() map[types.ObjectID]*reconciler.Change {
 	return changes
 }
 
-// isAvailableNow reports whether an object of a paused set is available. One of which the plan says nothing, and that
-// would not change, has served its purpose.
+// isAvailableNow reports whether an object of a paused set is available. An object without a status that would not
+// change is completed.
 func (r *reporting) isAvailableNow(change *reconciler.Change) bool {
 	return change.Refusal == "" && (change.Status == status.CurrentStatus || change.Status == "" && change.Verb == "" && change.Holder == "")
 }
@@ -162,10 +161,10 @@ func (r *reporting) setAvailable() {
 	case r.conclusion.Err == nil && r.conclusion.Result != nil:
 		r.condition(v1alpha1.ConditionTypeAvailable, false, cmp.Or(r.blocked(), v1alpha1.ReasonProbeFailure), cmp.Or(r.waits(), message))
 	case state == component.StatePending:
-		// Something is awaited before the objects are looked at.
+		// The pass waits for something before it checks the objects.
 		r.set.GetStatus().SetCondition(v1alpha1.ConditionTypeAvailable, component.ConditionUnknown, v1alpha1.ReasonProbeFailure, message, r.conclusion.Now)
 	default:
-		// The pass has failed before it came to the objects, or on its way. That says nothing about them.
+		// The pass has failed before it checked the objects, or all of them, so their state is unknown.
 		if _, exists := r.set.GetStatus().GetCondition(v1alpha1.ConditionTypeAvailable); !exists {
 			r.condition(v1alpha1.ConditionTypeAvailable, false, v1alpha1.ReasonProbeFailure, message)
 		}
@@ -193,12 +192,12 @@ func (r *reporting) blocked() string {
 	return ""
 }
 
-// summary counts what is available.
+// summary returns the number of available objects as text.
 func (r *reporting) summary() string {
 	return fmt.Sprintf("%d of %d objects in %d phases are available", r.total.Available, r.total.Objects, len(r.set.GetSetSpec().Phases))
 }
 
-// waits says which objects the pass waits for, and why; empty if it has ended for another reason.
+// waits names the objects that the pass waits for, with their messages; empty if it has ended for another reason.
 func (r *reporting) waits() string {
 	result := r.conclusion.Result
 	switch {
@@ -213,7 +212,7 @@ func (r *reporting) waits() string {
 	}
 }
 
-// inPhase names a phase, and what its objects lack.
+// inPhase names a phase, and the problems of its objects.
 func (r *reporting) inPhase(order int, notices []reconciler.Notice) string {
 	texts := make([]string, len(notices))
 	for i, notice := range notices {
@@ -285,7 +284,7 @@ func (r *reporting) setInTransition() {
 	}
 }
 
-// maxNamed limits how many objects a message names.
+// maxNamed is the maximum number of objects that a message names.
 const maxNamed = 10
 
 // progressed names objects that belong to later revisions, in the order of the phases.
@@ -309,8 +308,8 @@ func (r *reporting) progressed() string {
 	return strings.Join(names, ", ")
 }
 
-// setSucceeded sets the condition Succeeded, which stays. It returns how long it takes until the set has succeeded;
-// zero if something else has to happen before.
+// setSucceeded sets the condition Succeeded, which stays. It returns the delay until the set has succeeded; zero if
+// that depends on anything else than time.
 func (r *reporting) setSucceeded() time.Duration {
 	if condition, ok := r.set.GetStatus().GetCondition(v1alpha1.ConditionTypeSucceeded); ok && condition.Status == component.ConditionTrue {
 		return 0

@@ -18,15 +18,15 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// deploymentDecision is what is to be done for a deployment.
+// deploymentDecision contains the next writes for a deployment.
 type deploymentDecision struct {
-	// RollBackTo is a set whose spec is to be copied to the template, by a write that also removes spec.rollbackTo.
-	// Nothing else is to be done before. Nil if there is none.
+	// RollBackTo is the set to copy the spec from, to the template, in a write that also removes spec.rollbackTo. All
+	// other writes must wait for it. Nil if there is none.
 	RollBackTo v1alpha1.Set
-	// Adopt are sets of the series without a controller. Nothing else is to be done before, unless they cannot be
+	// Adopt are sets of the series without a controller. All other writes must wait for them, unless they cannot be
 	// adopted; see [revisions.WithoutOrphans].
 	Adopt []v1alpha1.Set
-	// Release are sets whose ownership is to end, because the deployment is deleted without them.
+	// Release are sets whose ownership must end, because the deployment is deleted without them.
 	Release []v1alpha1.Set
 	// Create is a set to create, without an owner. Nil if there is none.
 	Create v1alpha1.Set
@@ -34,7 +34,7 @@ type deploymentDecision struct {
 	Change []setChange
 	// Delete are sets to delete.
 	Delete []v1alpha1.Set
-	// Done reports that a deleted deployment has no sets any more.
+	// Done means that a deployment that is being deleted no longer has sets.
 	Done bool
 }
 
@@ -44,14 +44,14 @@ type setChange struct {
 	Want setSettings
 }
 
-// revisions are the sets of a deployment. Their methods decide what the deployment does with them, without requests and
+// revisions are the sets of a deployment. Their methods make the decisions of the deployment, without requests and
 // without changing anything.
 //
-// A deployment looks at the sets that it controls, its revisions. The newest of them, by spec.revision, is the current
-// one. If the template does not make that one, or it is archived, a new one is needed. So a set is never reactivated:
-// returning to an earlier content makes another set.
+// The revisions of a deployment are the sets that it controls. The newest of them, by spec.revision, is the current
+// one. If the template would not produce that one, or it is archived, a new one is created. So a set is never
+// reactivated: returning to earlier content creates another set.
 //
-// The lifecycle state of a set belongs to the deployment, but for one thing: a set that somebody has archived stays
+// The deployment controls the lifecycle state of its sets, with one exception: a set that a user has archived stays
 // archived.
 //
 //	deployment   set                                                            current set        state
@@ -65,20 +65,20 @@ type setChange struct {
 //	active       any other earlier one                                          has not            Active
 //
 // "has succeeded" means that the set has the condition Succeeded, and is available now. An earlier set that was rolled
-// out goes on correcting what it still has, until the current one has succeeded. One that was not must not go on: its
-// objects belong to outdated content. "has nothing left" means that later sets have adopted all
-// objects that were applied. It is certain only of a set that is paused: another one may be writing.
+// out continues to correct the objects that it still has, until the current one has succeeded. A set that was not
+// rolled out must not continue: its objects belong to outdated content. "has nothing left" means that later sets have
+// adopted all objects that were applied. This is certain only for a paused set: any other may be writing.
 //
 // When the deployment is deleted, the sets are deleted from the oldest to the newest, and the newer ones are paused
-// meanwhile: as a set adopts phase by phase, what an older one still has comes later in the order of the phases.
+// meanwhile: as a set adopts phase by phase, an older set still has the objects of later phases.
 type revisions struct {
 	deployment v1alpha1.Deployment
-	// own are those that it controls, the newest first. Series are all sets of its series, with those that others
-	// control.
+	// own are the sets that it controls, the newest first. series are all sets of its series, including those with
+	// another controller.
 	own, series []v1alpha1.Set
-	// names are those of all sets in the namespace.
+	// names are the names of all sets in the namespace.
 	names map[string]bool
-	// isCurrent reports that the newest set is the one that the template makes.
+	// isCurrent reports whether the template would produce the newest set.
 	isCurrent  bool
 	adoptsNone bool
 }
@@ -117,8 +117,8 @@ func (r revisions) WithoutOrphans() revisions {
 	return r
 }
 
-// Decide returns what is to be done. The error says why no set is created: because spec.rollbackTo is refused, or
-// because there is no higher revision.
+// Decide returns the next writes. The error is the reason why no set is created: spec.rollbackTo or spec.selector is
+// refused, or there is no higher revision.
 func (r revisions) Decide() (deploymentDecision, error) {
 	switch {
 	case r.deployment.GetDeletionTimestamp() != nil:
@@ -165,9 +165,9 @@ func (r revisions) checkSelector() error {
 	return nil
 }
 
-// hasCurrent reports whether the newest set is the one that the template makes: because it has that content, or was
-// made from this template and changed by the API server. revisionsOf two sets with the highest revision, none is: neither can
-// adopt what the other has.
+// hasCurrent reports whether the template would produce the newest set: the set has that content, or was made from this
+// template and changed by the API server. If two sets have the highest revision, neither is current: they cannot adopt
+// each other's objects.
 func (r revisions) hasCurrent() bool {
 	current := r.Current()
 	switch {
@@ -180,7 +180,7 @@ func (r revisions) hasCurrent() bool {
 	}
 }
 
-// orphans are sets of the series without a controller, and with a revision that is allowed.
+// orphans returns the sets of the series without a controller that have an allowed revision.
 func (r revisions) orphans() []v1alpha1.Set {
 	if r.adoptsNone {
 		return nil
@@ -194,8 +194,8 @@ func (r revisions) orphans() []v1alpha1.Set {
 	return found
 }
 
-// next returns the set that the template makes. Its revision is higher than that of any set of the series, and such
-// that its name is free. The error says that there is no such revision, and which set has the highest one.
+// next returns the set to create from the template. Its revision is higher than the last one and that of any set of the
+// series, and its name is free. If there is no such revision, the error names the set with the highest one.
 func (r revisions) next() (v1alpha1.Set, error) {
 	set, revision, holder := r.deployment.NewSet(), lastRevision(r.deployment), ""
 	for _, other := range slices.Concat(r.own, r.series) {
@@ -218,8 +218,8 @@ func (r revisions) next() (v1alpha1.Set, error) {
 	return set, nil
 }
 
-// lastRevision returns the highest revision that a deployment has had, as its status says. If no higher one would be
-// allowed, only the sets count, so that it is enough to delete the one with that revision.
+// lastRevision returns the highest revision of a deployment so far, from its status. If no higher one would be allowed,
+// it returns 0: then only the sets count, and deleting the one with that revision is enough.
 func lastRevision(deployment v1alpha1.Deployment) int64 {
 	if last := deployment.GetDeploymentStatus().Revision; last < v1alpha1.MaxRevision {
 		return last
@@ -227,7 +227,7 @@ func lastRevision(deployment v1alpha1.Deployment) int64 {
 	return 0
 }
 
-// currentSettings returns the settings of the current set. A change cause is not removed.
+// currentSettings returns the settings of the current set. It keeps a change cause if the deployment has none.
 func (r revisions) currentSettings(has setSettings) setSettings {
 	spec := r.deployment.GetDeploymentSpec()
 	want := setSettings{Lifecycle: v1alpha1.LifecycleStateActive, Deadline: spec.ProgressDeadlineSeconds, Series: r.deployment.GetName()}
@@ -238,7 +238,7 @@ func (r revisions) currentSettings(has setSettings) setSettings {
 	return want
 }
 
-// changes returns how sets have to change.
+// changes returns the changes of existing sets.
 func (r revisions) changes() []setChange {
 	var found []setChange
 	for i, set := range r.own {
@@ -255,7 +255,7 @@ func (r revisions) changes() []setChange {
 	return found
 }
 
-// lifecycle returns the state that a set is to have. The documentation of the package has the table.
+// lifecycle returns the desired state of a set; see the table at revisions.
 func (r revisions) lifecycle(i int) v1alpha1.LifecycleState {
 	set, isNewest := r.own[i], i == 0 && r.isCurrent
 	switch {
@@ -274,7 +274,7 @@ func (r revisions) lifecycle(i int) v1alpha1.LifecycleState {
 	}
 }
 
-// surplus returns the oldest of the archived sets beyond the history limit. One that still has objects is not counted.
+// surplus returns the oldest archived sets beyond the history limit. Sets that still have objects do not count.
 func (r revisions) surplus() []v1alpha1.Set {
 	kept, limit := 0, int(ptr.Deref(r.deployment.GetDeploymentSpec().RevisionHistoryLimit, 10))
 	var found []v1alpha1.Set
@@ -290,11 +290,12 @@ func (r revisions) surplus() []v1alpha1.Set {
 	return found
 }
 
-// teardown deletes archived sets, and the oldest of the others. The rest is paused.
+// teardown decides for a deployment that is being deleted: archived sets and the oldest other one are deleted, and the
+// rest is paused.
 func (r revisions) teardown() deploymentDecision {
 	decision := deploymentDecision{Done: len(r.own) == 0}
 	if slices.Contains(r.deployment.GetFinalizers(), metav1.FinalizerOrphanDependents) {
-		// The garbage collector does the same, but overlooks sets of which it has not heard yet.
+		// The garbage collector does the same, but misses sets that it has not seen yet.
 		return deploymentDecision{Release: r.own}
 	}
 	oldest := true
@@ -315,7 +316,7 @@ func (r revisions) teardown() deploymentDecision {
 	return decision
 }
 
-// RollbackTarget returns the set to roll back to. Revision 0 stands for the latest one before the current one that has
+// RollbackTarget returns the set to roll back to. Revision 0 means the latest one before the current one that has
 // succeeded.
 func (r revisions) RollbackTarget(revision int64) (v1alpha1.Set, error) {
 	var allowed []string
@@ -343,7 +344,7 @@ func isArchived(set v1alpha1.Set) bool {
 	return lifecycleOf(set) == v1alpha1.LifecycleStateArchived
 }
 
-// condition returns a condition of a set that is about its current generation, or an empty one.
+// condition returns a condition of a set for its current generation, or an empty one.
 func condition(set v1alpha1.Set, name component.ConditionType) component.Condition {
 	found, ok := set.GetStatus().GetCondition(name)
 	if !ok || found.ObservedGeneration != set.GetGeneration() {
@@ -356,22 +357,22 @@ func isTrue(set v1alpha1.Set, name component.ConditionType) bool {
 	return condition(set, name).Status == component.ConditionTrue
 }
 
-// wasTrue reports whether a condition of a set is true, whatever generation it is about.
+// wasTrue reports whether a condition of a set is true, for any generation.
 func wasTrue(set v1alpha1.Set, name component.ConditionType) bool {
 	found, _ := set.GetStatus().GetCondition(name)
 	return found.Status == component.ConditionTrue
 }
 
-// isAvailable reports whether a set is available. The content of a set never changes, so what was seen before the last
-// change of its settings holds.
+// isAvailable reports whether a set is available. The content of a set never changes, so an observation from before a
+// change of its settings remains valid.
 func isAvailable(set v1alpha1.Set) bool { return wasTrue(set, v1alpha1.ConditionTypeAvailable) }
 
-// isOver reports whether a set is archived, and has no objects any more.
+// isOver reports whether a set is archived, and no longer has objects.
 func isOver(set v1alpha1.Set) bool {
 	return isTrue(set, v1alpha1.ConditionTypeArchived)
 }
 
-// everSucceeded reports whether a set has ever succeeded. That stays, whatever generation it was.
+// everSucceeded reports whether a set has ever succeeded, in any generation.
 func everSucceeded(set v1alpha1.Set) bool { return wasTrue(set, v1alpha1.ConditionTypeSucceeded) }
 
 // hasSucceeded reports whether a set has succeeded, and is available now.
@@ -379,7 +380,7 @@ func hasSucceeded(set v1alpha1.Set) bool {
 	return everSucceeded(set) && isAvailable(set)
 }
 
-// counts adds up what the phases of a set have.
+// counts returns the sum of the phases of a set.
 func counts(set v1alpha1.Set) (total v1alpha1.PhaseStatus) {
 	for _, phase := range set.GetSetStatus().Phases {
 		total.Objects += phase.Objects
@@ -395,19 +396,18 @@ func wasRolledOut(set v1alpha1.Set) bool {
 	return everSucceeded(set) || len(set.GetSetStatus().Phases) > 0 && total.Applied+total.Progressed >= total.Objects
 }
 
-// hasNothingLeft reports whether later sets have adopted all objects of a set that were applied, as far as the set has
-// seen.
+// hasNothingLeft reports whether later sets have adopted all applied objects of a set, according to its status.
 func hasNothingLeft(set v1alpha1.Set) bool {
 	return len(set.GetSetStatus().Phases) > 0 && counts(set).Applied == 0
 }
 
-// isPaused reports whether a set is paused, and has noticed that. It writes nothing then.
+// isPaused reports whether a set is paused and its status confirms it. Then the set writes nothing.
 func isPaused(set v1alpha1.Set) bool {
 	return lifecycleOf(set) == v1alpha1.LifecycleStatePaused && isTrue(set, v1alpha1.ConditionTypePaused)
 }
 
-// setSettings are what a deployment decides about its sets, besides their content: the lifecycle state, the progress
-// deadline in seconds, the series, and the change cause.
+// setSettings are the properties of its sets that a deployment controls, besides their content: the lifecycle state,
+// the progress deadline in seconds, the series, and the change cause.
 type setSettings struct {
 	Lifecycle   v1alpha1.LifecycleState
 	Deadline    int32
@@ -415,7 +415,7 @@ type setSettings struct {
 	ChangeCause string
 }
 
-// settingsOf returns what a set has.
+// settingsOf returns the settings of a set.
 func settingsOf(set v1alpha1.Set) setSettings {
 	return setSettings{
 		Lifecycle: lifecycleOf(set), Deadline: set.GetSetSpec().ProgressDeadlineSeconds,

@@ -27,8 +27,8 @@ type verdict struct {
 	reason, message string
 }
 
-// Report returns the status of the deployment. The errors are those of [revisions.Decide], and of a write; nil if there
-// are none.
+// Report returns the status of the deployment. refusal is the error of [revisions.Decide], failure that of the writes;
+// both may be nil.
 func (r revisions) Report(refusal, failure error) v1alpha1.DeploymentStatus {
 	status := *r.deployment.GetDeploymentStatus().DeepCopy()
 	status.ObservedGeneration = r.deployment.GetGeneration()
@@ -61,7 +61,7 @@ func (r revisions) Report(refusal, failure error) v1alpha1.DeploymentStatus {
 	return status
 }
 
-// stalls are the reasons of Progressing that need a user.
+// stalls are the reasons of Progressing that require an action of a user.
 var stalls = []string{
 	v1alpha1.ReasonProgressDeadlineExceeded, v1alpha1.ReasonCollisionDetected, v1alpha1.ReasonPreflightError, v1alpha1.ReasonRollbackRefused, v1alpha1.ReasonWriteRefused,
 }
@@ -150,7 +150,7 @@ func (r revisions) paused() verdict {
 	return verdict{holds: r.deployment.GetDeploymentSpec().Paused && r.deployment.GetDeletionTimestamp() == nil, reason: v1alpha1.ReasonPaused, message: message}
 }
 
-// deleting says what is awaited before the deployment is gone.
+// deleting names the set that the deletion of the deployment waits for.
 func (r revisions) deleting() string {
 	for _, set := range slices.Backward(r.own) {
 		if set.GetDeletionTimestamp() != nil {
@@ -161,18 +161,19 @@ func (r revisions) deleting() string {
 	return "Sets are being deleted"
 }
 
-// about says what a condition of a set says.
+// about returns the message of a condition of a set.
 func about(set v1alpha1.Set, name component.ConditionType) string {
 	found, _ := set.GetStatus().GetCondition(name)
 	return "Set " + set.GetName() + ": " + cmp.Or(found.Message, "has not been looked at yet")
 }
 
-// isRefused reports whether the API server refuses a write, so that repeating it is of no use until something changes.
+// isRefused reports whether the API server has refused a write, so that a repetition is useless until something
+// changes.
 func isRefused(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
-// messageLimit is the longest message of a condition that the definition allows, in bytes.
+// messageLimit is the maximum length of a condition's message in the CustomResourceDefinition, in bytes.
 const messageLimit = 32768
 
 // report writes the status, if it has changed and the deployment is still in the state that was read, and emits events
@@ -201,7 +202,7 @@ func (d deployments) report(ctx context.Context, deployment v1alpha1.Deployment,
 // inRollout are the reasons of Progressing while a rollout goes on.
 var inRollout = []string{v1alpha1.ReasonRollingOut, v1alpha1.ReasonPendingSuccess, v1alpha1.ReasonArchiving}
 
-// announce emits an event when a rollout stalls, for another reason than before, and when one is complete.
+// announce emits an event when a rollout stalls for a new reason, and when it is complete.
 func (d deployments) announce(deployment v1alpha1.Deployment, before, now []metav1.Condition) {
 	const eventLimit = 1024 // of the API server
 	emit := func(eventType string, condition *metav1.Condition) {

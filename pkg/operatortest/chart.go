@@ -30,7 +30,7 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// operatorChart is what the operator's chart consists of, as far as it matters here.
+// operatorChart contains the objects of the operator's chart that matter here.
 type operatorChart struct {
 	definitions, accounts, roles, bindings, webhooks []*unstructured.Unstructured
 	// converts reports whether a definition has a conversion webhook, for which the operator runs a webhook server.
@@ -89,14 +89,14 @@ func capabilities(tb testing.TB) helm.Capabilities {
 	return helm.Capabilities{Version: version.GitVersion, Major: version.Major, Minor: version.Minor}
 }
 
-// Rights say what the operator was not allowed to do.
+// Rights reports which rights the operator lacked.
 type Rights struct {
-	// Denied are requests of the operator that the API server denied for lack of a right, as "verb resource.group".
-	// Requests that admission control denied do not count.
+	// Denied are requests of the operator that the API server denied for lack of a right, as "verb resource.group". It
+	// does not contain requests that admission control denied.
 	Denied []string
 }
 
-// Rights returns what the operator lacked so far. It needs Options.Chart.
+// Rights returns the rights that the operator has lacked so far. It requires Options.Chart.
 func (c *Cluster) Rights() Rights {
 	var rights Rights
 	for _, request := range c.requests.All() {
@@ -118,18 +118,18 @@ func (c *Cluster) Rights() Rights {
 	return rights
 }
 
-// isAllowed asks the API server whether the operator has a right.
+// isAllowed reports whether the operator has a right, according to the API server.
 func (c *Cluster) isAllowed(ctx context.Context, right authorizationv1.ResourceAttributes) bool {
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: c.account, ResourceAttributes: &right}}
 	return c.client.Create(ctx, review) == nil && review.Status.Allowed
 }
 
-// textOf is "verb resource.group".
+// textOf returns "verb resource.group".
 func textOf(right authorizationv1.ResourceAttributes) string {
 	return strings.TrimSuffix(right.Verb+" "+strings.TrimSuffix(right.Resource+"/"+right.Subresource, "/")+"."+right.Group, ".")
 }
 
-// verbsOf returns the verbs that the API server asks for. A server-side apply needs two if it has to create the object.
+// verbsOf returns the verbs that the request needs. A server-side apply that creates the object needs two.
 func verbsOf(request requests.Request) []string {
 	switch {
 	case request.Method == http.MethodPost:
@@ -151,8 +151,7 @@ func verbsOf(request requests.Request) []string {
 	}
 }
 
-// grantRights creates the service account of the chart with its roles, and returns a configuration that acts as the
-// account.
+// grantRights creates the service account of the chart with its roles, and returns a configuration for that account.
 func (c *Cluster) grantRights(tb testing.TB, chart *operatorChart) *rest.Config {
 	tb.Helper()
 	for _, object := range slices.Concat(chart.accounts, chart.roles, chart.bindings) {
@@ -189,7 +188,7 @@ func (c *Cluster) deleteAtEnd(tb testing.TB, object *unstructured.Unstructured) 
 	})
 }
 
-// awaitRights waits until the API server knows the rights of a role: it learns of roles with a delay.
+// awaitRights waits until the API server grants the rights of a role, which happens with a delay.
 func (c *Cluster) awaitRights(tb testing.TB, role *unstructured.Unstructured) {
 	tb.Helper()
 	typed := &rbacv1.ClusterRole{} // a Role has the same fields
@@ -210,8 +209,8 @@ func (c *Cluster) awaitRights(tb testing.TB, role *unstructured.Unstructured) {
 	})
 }
 
-// installWebhooks makes the API server call the admission webhooks of the chart on this machine, for objects in the
-// namespace of the test only. It returns the server that answers; nil if the chart has no webhooks at all.
+// installWebhooks makes the API server call the admission webhooks of the chart on this machine, but only for objects
+// in the namespace of the test. It returns the webhook server; nil if the chart has no webhooks.
 func (c *Cluster) installWebhooks(tb testing.TB, chart *operatorChart) webhook.Server {
 	tb.Helper()
 	if len(chart.webhooks) == 0 && !chart.converts {

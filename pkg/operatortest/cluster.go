@@ -46,26 +46,26 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Options say what runs in a Cluster.
+// Options configure a Cluster.
 type Options struct {
 	// Operators run in one manager. Their flags have the default values. Defaults to none.
 	Operators []operator.Operator
-	// Setup adds other things to the manager, such as a reconciler that belongs to no operator. Defaults to nothing.
+	// Setup adds further parts to the manager, such as a reconciler without an operator. Defaults to nothing.
 	Setup func(mgr ctrl.Manager) error
-	// Definitions is a folder with CustomResourceDefinitions, which are installed before the operator starts. They stay
-	// when the test ends, because other tests may use them. Defaults to none.
+	// Definitions is a folder with CustomResourceDefinitions, which are installed before the operator starts. They are
+	// not deleted when the test ends, because other tests may use them. Defaults to none.
 	Definitions string
-	// Chart is the folder of the operator's own chart. Its CustomResourceDefinitions are installed. The operator acts
-	// as the chart's service account, with the rights that the chart gives it; it elects a leader, and the chart's
-	// admission webhooks lead to the operator. Conversion webhooks are left out of the definitions. Defaults to none: the
-	// operator may do everything, and there are neither elections nor webhooks.
+	// Chart is the folder of the operator's own chart. Its CustomResourceDefinitions are installed, without conversion
+	// webhooks. The operator acts as the chart's service account, with the rights that the chart grants; it elects a
+	// leader, and gets the requests for the chart's admission webhooks. Defaults to none: the operator has all rights,
+	// without leader election and webhooks.
 	Chart string
-	// Values are values for the chart. Default to none.
+	// Values are values for the chart. Defaults to none.
 	Values map[string]any
 }
 
-// Cluster is a Kubernetes with a running operator and a namespace, for one test. Its methods end the test if something
-// fails.
+// Cluster is a Kubernetes cluster with a running operator and a namespace, for one test. Its methods fail the test on
+// errors.
 type Cluster struct {
 	options   Options
 	namespace string
@@ -104,19 +104,19 @@ func Start(tb testing.TB, options Options) *Cluster {
 	return c
 }
 
-// Namespace is the namespace of this test. It is deleted when the test ends. If the operator did not complete its work
-// until then, all finalizers are removed from what is left in the namespace, and from cluster-scoped objects that the
-// test applied.
+// Namespace returns the namespace of this test. It is deleted when the test ends. If the operator has not completed its
+// work by then, all finalizers are removed from the remaining objects in the namespace, and from those that the test
+// applied elsewhere.
 func (c *Cluster) Namespace() string {
 	return c.namespace
 }
 
-// Client reads and writes without a cache, and may do everything.
+// Client returns a client without a cache and with all rights.
 func (c *Cluster) Client() client.Client {
 	return c.client
 }
 
-// startOperator installs what the operator needs, and runs it.
+// startOperator installs the prerequisites of the operator, and runs it.
 func (c *Cluster) startOperator(tb testing.TB, stop func()) {
 	tb.Helper()
 	if c.options.Definitions != "" {
@@ -169,7 +169,7 @@ func (c *Cluster) newManager(tb testing.TB, restConfig *rest.Config, webhooks we
 		WebhookServer: webhooks,
 		// Several tests run the same operator in one process.
 		Controller: config.Controller{SkipNameValidation: new(true)},
-		// As in a pod of the chart, which has the rights for it.
+		// As in a pod of the chart, which grants the rights for it.
 		LeaderElection:                c.options.Chart != "",
 		LeaderElectionNamespace:       c.namespace,
 		LeaderElectionID:              "operatortest",
@@ -191,7 +191,7 @@ func (c *Cluster) newManager(tb testing.TB, restConfig *rest.Config, webhooks we
 	return mgr
 }
 
-// parseFlags gives the operators their flags, and returns the types that they do not want to be cached.
+// parseFlags sets the operators' flags to their defaults, and returns the types that must not be cached.
 func (c *Cluster) parseFlags(tb testing.TB) []client.Object {
 	tb.Helper()
 	flags := flag.NewFlagSet("operator", flag.ContinueOnError)
@@ -209,17 +209,17 @@ func (c *Cluster) parseFlags(tb testing.TB) []client.Object {
 	return uncached
 }
 
-// pollInterval is the time between two looks at what is awaited.
+// pollInterval is the time between two checks of a condition.
 const pollInterval = 20 * time.Millisecond
 
-// WaitReady waits until a component is ready as it was declared last. The given object is changed to what it is then.
+// WaitReady waits until the latest generation of a component is ready, and updates the given object.
 func (c *Cluster) WaitReady(tb testing.TB, object client.Object) {
 	tb.Helper()
 	c.WaitFor(tb, object, "the component is ready", func(status *component.Status) bool { return status.IsReady() })
 }
 
-// WaitFor waits until a condition holds for the status of a component, as it was declared last. What is awaited is part
-// of the message if it does not. The given object is changed to what it is then.
+// WaitFor waits until the status of the latest generation of a component meets a condition, and updates the given
+// object. If it fails, the message contains awaited.
 func (c *Cluster) WaitFor(tb testing.TB, object client.Object, awaited string, condition func(status *component.Status) bool) {
 	tb.Helper()
 	key := c.locate(tb, object)
@@ -258,7 +258,7 @@ func (c *Cluster) WaitGone(tb testing.TB, object client.Object) {
 	})
 }
 
-// Eventually waits until the condition returns nil. The message has its last error.
+// Eventually waits until the condition returns nil. On failure, the message contains its last error.
 func (c *Cluster) Eventually(tb testing.TB, condition func() error) {
 	tb.Helper()
 	testenv.Eventually(tb, func() (bool, string) {
@@ -270,7 +270,7 @@ func (c *Cluster) Eventually(tb testing.TB, condition func() error) {
 	})
 }
 
-// statusOf returns the status of a component, which is empty if the object is none.
+// statusOf returns the status of a component; an empty one if the object is not a component.
 func statusOf(object client.Object) *component.Status {
 	content := struct{ Status component.Status }{}
 	if text, err := json.Marshal(object); err == nil {
@@ -279,7 +279,7 @@ func statusOf(object client.Object) *component.Status {
 	return &content.Status
 }
 
-// describe says for messages how an object stands, given the error of reading it.
+// describe returns the state of an object for messages, given the error of reading it.
 func (c *Cluster) describe(object client.Object, err error) string {
 	if err != nil {
 		return "it does not exist\n" + c.log.String()
@@ -301,14 +301,14 @@ func (c *Cluster) describe(object client.Object, err error) string {
 	return text.String() + section("conditions", conditions) + section("dependents that are not ready", unready) + c.log.String()
 }
 
-// keptLines is the number of lines that a message shows of the operator's log.
+// keptLines is the number of lines of the operator's log in messages.
 const keptLines = 20
 
-// silence keeps libraries from complaining that nobody has told them where to log. What the manager and its controllers
-// log is kept in a logTail.
+// silence prevents the warnings of libraries that no logger is set. The logs of the manager and its controllers are
+// kept in a logTail.
 var silence = sync.OnceFunc(func() { ctrllog.SetLogger(logr.Discard()) })
 
-// logTail has the last lines that the operator logged.
+// logTail contains the last lines that the operator logged.
 type logTail struct {
 	mu    sync.Mutex
 	lines []string
@@ -323,14 +323,14 @@ func (l *logTail) logger() logr.Logger {
 	}, funcr.Options{})
 }
 
-// String is a section for messages.
+// String returns a section for messages.
 func (l *logTail) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return section("log of the operator", l.lines)
 }
 
-// section is a heading with lines below it; empty if there are none.
+// section returns a heading with lines below it; empty if there are no lines.
 func section(heading string, lines []string) string {
 	if len(lines) == 0 {
 		return ""
@@ -338,12 +338,12 @@ func section(heading string, lines []string) string {
 	return heading + ":\n  " + strings.Join(lines, "\n  ") + "\n"
 }
 
-// endDeadline limits how long a part of the end of a test may take.
+// endDeadline limits the duration of each part of the cleanup of a test.
 const endDeadline = 10 * time.Second
 
-// clear deletes what the test applied, while the operator still runs: it removes what it has made, and then its
-// finalizers. Objects with finalizers go first, because the operator may need the others until then. It gives up soon;
-// see release.
+// clear deletes the objects that the test applied while the operator still runs, so that the operator can clean up and
+// remove its finalizers. Objects with finalizers go first, because the operator may need the others until then. If this
+// takes too long, release does the rest.
 func (c *Cluster) clear(tb testing.TB) {
 	tb.Helper()
 	for _, held := range []bool{true, false} {
@@ -377,8 +377,8 @@ func (c *Cluster) left(ctx context.Context) []*unstructured.Unstructured {
 	return left
 }
 
-// release removes all finalizers from what is left, after the operator has ended: otherwise the namespace would stay.
-// If nothing is left and the test has not failed, it does nothing.
+// release removes all finalizers from the remaining objects after the operator has ended; otherwise, the namespace
+// would stay. If nothing remains and the test has not failed, it does nothing.
 func (c *Cluster) release(tb testing.TB) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), 2*endDeadline)
@@ -420,19 +420,19 @@ func (c *Cluster) release(tb testing.TB) {
 }
 
 const (
-	// user is the field manager of what a test applies.
+	// user is the field manager of objects that a test applies.
 	user = "operatortest-user"
 	// intruder is the field manager of Tamper.
 	intruder = "operatortest-intruder"
 )
 
-// objectKey identifies an object of a cluster, in a version.
+// objectKey identifies an object in a cluster and its API version.
 type objectKey struct {
 	schema.GroupVersionKind
 	client.ObjectKey
 }
 
-// String is "Kind namespace/name".
+// String returns "Kind namespace/name".
 func (k objectKey) String() string {
 	return k.Kind + " " + strings.TrimPrefix(k.ObjectKey.String(), "/")
 }
@@ -447,8 +447,8 @@ func File(tb testing.TB, path string) []*unstructured.Unstructured {
 	return testenv.Objects(tb, string(content))
 }
 
-// Apply creates objects, or changes them to what is given, like "kubectl apply --server-side". Namespaced objects that
-// name no namespace get that of the test. The given objects are changed to what the API server has then.
+// Apply creates or updates objects like "kubectl apply --server-side". The namespace of namespaced objects defaults to
+// that of the test. The given objects are updated to the result.
 func (c *Cluster) Apply(tb testing.TB, objects ...client.Object) {
 	tb.Helper()
 	for _, object := range objects {
@@ -488,7 +488,7 @@ func (c *Cluster) Delete(tb testing.TB, objects ...client.Object) {
 	}
 }
 
-// Get reads an object. The given object needs a name, and a type.
+// Get reads an object. The given object must have a name and a type.
 func (c *Cluster) Get(tb testing.TB, object client.Object) {
 	tb.Helper()
 	key := c.locate(tb, object)
@@ -497,7 +497,7 @@ func (c *Cluster) Get(tb testing.TB, object client.Object) {
 	}
 }
 
-// read reads an object. Nothing is left of what it was but its identity.
+// read reads an object. It clears everything in the given object except for its identity.
 func (c *Cluster) read(tb testing.TB, key objectKey, object client.Object) error {
 	tb.Helper()
 	reflect.ValueOf(object).Elem().SetZero()
@@ -507,8 +507,8 @@ func (c *Cluster) read(tb testing.TB, key objectKey, object client.Object) error
 	return c.client.Get(tb.Context(), key.ObjectKey, object)
 }
 
-// Tamper changes an object as another client than the operator, for instance a dependent whose drift the operator is
-// expected to correct. The function changes the object as it is in the cluster.
+// Tamper changes an object as a client other than the operator, for instance a dependent whose drift the operator must
+// correct. The function changes the object as it is in the cluster.
 func (c *Cluster) Tamper(tb testing.TB, object client.Object, change func()) {
 	tb.Helper()
 	c.Get(tb, object)
@@ -522,7 +522,7 @@ func (c *Cluster) Tamper(tb testing.TB, object client.Object, change func()) {
 	}
 }
 
-// locate returns the identity of an object. It sets the namespace if that is missing.
+// locate returns the identity of an object. It sets a missing namespace.
 func (c *Cluster) locate(tb testing.TB, object client.Object) objectKey {
 	tb.Helper()
 	gvk, err := apiutil.GVKForObject(object, c.scheme)
@@ -541,7 +541,7 @@ func (c *Cluster) locate(tb testing.TB, object client.Object) objectKey {
 	return objectKey{gvk, client.ObjectKeyFromObject(object)}
 }
 
-// installed has the definitions of charts that this process has installed, by name.
+// installed contains the names of the chart definitions that this process has installed.
 var installed = struct {
 	sync.Mutex // held while a test installs definitions: others wait until these are served
 

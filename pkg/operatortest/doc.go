@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package operatortest runs operators in tests, against a real Kubernetes. A test reads as what users do and see:
+// Package operatortest runs operators in tests, against a real Kubernetes. A test contains only the actions and
+// expectations of users:
 //
 //	func TestSample(t *testing.T) {
 //		cluster := operatortest.Start(t, operatortest.Options{
@@ -22,19 +23,18 @@
 //   - with TEST_USE_EXISTING_CLUSTER=1, the cluster of the usual kubeconfig (KUBECONFIG, ~/.kube/config);
 //   - otherwise a sandbox (package sandbox) that ends with the program. On first use it is built from Go modules, which takes minutes.
 //
-// KUBECONFIG alone is never followed. A test that cannot have a Kubernetes fails; with -short it is skipped.
+// KUBECONFIG alone is never used. If no Kubernetes is available, a test fails; with -short it is skipped.
 //
 // # Isolation
 //
-// Each Cluster has a namespace of its own, and its operator sees no other components than those in it. So tests may run
-// in parallel, unless the components are cluster-scoped. Definitions are shared. They have no
-// conversion webhook, even if the operator's chart has one: test conversions without a Kubernetes.
+// Each Cluster has a namespace of its own, and its operator watches only components in it. So tests may run in
+// parallel, unless the components are cluster-scoped. Definitions are shared. They have no conversion webhook, even if
+// the operator's chart has one: test conversions without a Kubernetes.
 //
 // # Waiting
 //
-// Everything that waits ends the test if it takes longer than a minute, or the duration in TEST_PATIENCE. The message
-// says what is missing: state and conditions of the component, its dependents that are not ready, and what the operator
-// logged last.
+// All methods that wait fail the test after a minute, or after the duration in TEST_PATIENCE. The message contains the
+// state and conditions of the component, its dependents that are not ready, and the operator's last log lines.
 //
 // Import the package in tests only.
 package operatortest

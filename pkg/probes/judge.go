@@ -57,11 +57,11 @@ const (
 	unknown
 )
 
-// New returns a Judge that goes by the probes. An object is ready if all checks of all probes that select it are true.
-// An object that no probe selects is judged by base; if base is nil, it is ready as soon as it exists. Probes take
-// precedence over the annotation ready-when, but not over fail-when.
+// New returns a Judge that evaluates the probes. An object is ready if all checks of all probes that select it are
+// true. An object that no probe selects is judged by base; if base is nil, it is ready as soon as it exists. Probes
+// take precedence over the annotation ready-when, but not over fail-when.
 //
-// The error says which field of which probe is invalid, and what is allowed.
+// The error names the invalid field and its probe, and the allowed values.
 func New(probes []Probe, base status.Judge) (status.Judge, error) {
 	j := &judge{base: base}
 	count, length := 0, 0
@@ -94,7 +94,7 @@ func New(probes []Probe, base status.Judge) (status.Judge, error) {
 	return j, nil
 }
 
-// Rules has a digest of the probes.
+// Rules returns a text with a digest of the probes.
 func (j *judge) Rules() string { return j.rules }
 
 // JudgesMetadata reports false for the kinds that a probe may select.
@@ -114,15 +114,15 @@ func (j *judge) Overrules(object *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(j.probes, func(c compiled) bool { return c.selects(object) })
 }
 
-// Judge evaluates all checks of all probes that select the object. If some answers are unknown, the message has only
-// these.
+// Judge evaluates all checks of all probes that select the object. If some answers are unknown, the message contains
+// only these.
 func (j *judge) Judge(object *unstructured.Unstructured) status.Result {
 	result, _ := j.JudgeWithin(object, judges.Full)
 	return result
 }
 
-// JudgeWithin is Judge with a limit of what all checks together may cost; see package judges. Checks beyond it are
-// unknown, and it reports false.
+// JudgeWithin is Judge with a limit for the cost of all checks together; see package judges. Checks beyond the limit
+// are unknown, and within is false.
 func (j *judge) JudgeWithin(object *unstructured.Unstructured, limit uint64) (result status.Result, within bool) {
 	budget := judges.NewBudget(limit)
 	result = j.judge(object, budget)
@@ -415,7 +415,7 @@ func valueCheck(declared FieldValue) (check, error) {
 	}, nil
 }
 
-// is says what the value of a field is. Values of Secrets are not shown.
+// is describes the value of a field. It does not show values of Secrets.
 func is(object *unstructured.Unstructured, value any) string {
 	if isSecret(object) {
 		return " exists"
@@ -507,8 +507,8 @@ var unescape = regexp.MustCompile(`\\(.)`)
 // String returns the path without braces.
 func (p path) String() string { return p.text }
 
-// find returns the value of the field, and reports whether it exists. A path that leads through a value that has no
-// fields leads nowhere.
+// find returns the value of the field, and reports whether it exists. A path through a value without fields does not
+// exist.
 func (p path) find(object *unstructured.Unstructured) (any, bool) {
 	value := any(object.Object)
 	for _, step := range p.steps {

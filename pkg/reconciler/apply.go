@@ -28,26 +28,26 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Apply applies the objects of the request, wave by wave, and prunes redundant dependents. It goes as far as it can
-// without waiting, and returns how far it came; see the contract of the package.
+// Apply applies the objects of the request, wave by wave, and prunes redundant dependents. It does as much as it can
+// without waiting, and returns the progress; see the contract of the package.
 //
-// Objects are created, updated, adopted, corrected, purged and deleted as their annotations say. A wave has stages
-// (regular objects, then APIServices, then instances of managed types); each begins when the one before is ready.
-// Within a stage, objects that others refer to are written first, and webhook configurations that do not exist are
-// created last. A dependent that was written before and has drifted is corrected even if an earlier wave is not ready,
-// unless it is a webhook configuration that has vanished.
+// Objects are created, updated, adopted, corrected, purged and deleted according to their annotations. A wave has
+// stages (regular objects, then APIServices, then instances of managed types); each begins when the one before is
+// ready. Within a stage, objects that others refer to are written first, and webhook configurations that do not exist
+// are created last. A dependent that was written before and has drifted is corrected even if an earlier wave is not
+// ready, unless it is a webhook configuration that has vanished.
 //
 // Apply hooks are objects that run once for each Digest. Those with ApplyHookPostApply are applied when all other
 // objects are ready, and redundant ones are gone; the call is done when they are ready. Those with ApplyHookOnFailure
 // are applied as soon as other objects have failed, or were rejected by the API server or by admission control;
-// Result.Aftermath says how far they are. One that has begun comes to its end even if nothing has failed any more, also
-// with another Digest. A problem with them is no error.
+// Result.Aftermath reports their progress. A hook that has started runs to completion even if the failure is gone or
+// the Digest has changed. Problems with these hooks are not returned as errors.
 //
-// With ApplyRequest.Expected, nothing is done that was not planned, except that on-failure hooks run if something
-// fails; see StaleError.
+// With ApplyRequest.Expected, Apply makes only planned changes, except that on-failure hooks run if something fails;
+// see StaleError.
 //
 // The error is a *RefusedError if objects contradict each other, carry invalid annotations, belong to another owner, or
-// are rejected by the API server. Other errors are worth a retry.
+// are rejected by the API server. Other errors can be retried.
 func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, error) {
 	if err := r.checkStale(ctx, request); err != nil {
 		return r.abort(ctx, request.Owner, err)
@@ -81,7 +81,7 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 
 // apply applies the objects wave by wave, prunes, and then applies the post-apply hooks.
 func (c *preparation) apply(ctx context.Context) (done bool, err error) {
-	// They are sorted.
+	// The objects are sorted, hooks last.
 	first := prepare.FirstHook(c.wanted)
 	if done, err = c.waves.Apply(ctx, c.wanted[:first]); err == nil && done {
 		done, err = c.waves.Prune(ctx)
@@ -90,14 +90,14 @@ func (c *preparation) apply(ctx context.Context) (done bool, err error) {
 	case first == len(c.wanted):
 		return done, err
 	case err != nil || !done:
-		// Hooks that have begun are looked at, too.
+		// Hooks that have started are still observed and corrected.
 		return false, c.waves.Stop(ctx, err, c.wanted[first:])
 	default:
 		return c.waves.Apply(ctx, c.wanted[first:])
 	}
 }
 
-// preparation is what follows from an ApplyRequest alone, before the first look at the cluster.
+// preparation is the state of a call that follows from an ApplyRequest alone, before any dependent is observed.
 type preparation struct {
 	call      *run.Call
 	set       *prepare.Set
@@ -107,7 +107,8 @@ type preparation struct {
 	saveFirst bool // the inventory must be saved before the first write
 }
 
-// open watches the kinds, checks ownership, and saves the inventory: all that precedes the first write.
+// open does everything that precedes the first write: it watches the kinds, checks ownership, and saves the inventory
+// if necessary.
 func (c *preparation) open(ctx context.Context, request ApplyRequest) error {
 	if err := c.watch(ctx); err != nil {
 		return err
@@ -124,8 +125,8 @@ func (c *preparation) open(ctx context.Context, request ApplyRequest) error {
 	return nil
 }
 
-// watch watches what the objects need, and sorts them by what it finds. All calls for a set watch the same, whichever
-// of the objects they apply.
+// watch starts the watches that the objects need, and sorts the objects by the result. All calls for a set watch the
+// same kinds, no matter which of the objects they apply.
 func (c *preparation) watch(ctx context.Context) error {
 	watched := c.wanted
 	for _, t := range c.apart {
@@ -151,8 +152,8 @@ func (request ApplyRequest) check() error {
 	return prepare.CheckManagedTypes(request.AdditionalManagedTypes)
 }
 
-// begin makes all decisions that need no look at the cluster. The call applies the objects that are selected; the
-// others are left alone.
+// begin makes all decisions that do not depend on observed objects. The call applies only the objects that choose
+// selects.
 func (r *Reconciler) begin(request ApplyRequest, config execute.Config, choose selection) (*preparation, error) {
 	declared, err := prepare.Validate(request.Policies)
 	if err != nil {
@@ -212,7 +213,7 @@ func (r *Reconciler) begin(request ApplyRequest, config execute.Config, choose s
 	}, nil
 }
 
-// call assembles the parts that serve one call for an owner.
+// call returns the state of one call for an owner.
 func (r *Reconciler) call(owner Owner, items []*InventoryItem, config execute.Config) *run.Call {
 	known := owner.forDecisions()
 	c := &run.Call{
@@ -244,16 +245,16 @@ func finish(c *run.Call, done bool) Result {
 	return result
 }
 
-// CheckDeletion returns the blockers of a deletion: for each managed type with instances that do not belong to the
-// owner, one instance; at most ten types. While there are blockers, the subscription of the owner is notified at growing
-// intervals of up to 30 seconds, so that the caller asks again.
+// CheckDeletion returns the blockers of a deletion: one instance of each managed type that has instances of others, for
+// at most ten types. If there are blockers, the owner's subscription is notified after a delay that grows up to 30
+// seconds, so that the caller checks again.
 //
-// Instances of additional managed types always count. Instances of a type that a dependent defines do not count if this
-// dependent is going to be orphaned: they stay with it.
+// Instances of additional managed types always count. Instances of a type do not count if the dependent that defines
+// the type will be orphaned: they stay with it.
 //
-// Instances are listed with the identity of the client, or where that is forbidden with that of the reconciler whose As
-// returned this one. The exception are types that only Owner.AdditionalManagedTypes names: there the error is that of
-// the API server, or nil if no dependent is left.
+// Instances are listed as the client or, if that is forbidden, as the reconciler from which As created this one. Types
+// that only Owner.AdditionalManagedTypes names are listed only as the client: if that is forbidden, CheckDeletion
+// returns the API server's error, or nil if no dependent is left.
 func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) ([]Blocker, error) {
 	if err := prepare.CheckManagedTypes(request.AdditionalManagedTypes); err != nil {
 		return nil, err
@@ -284,10 +285,10 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 	return blockers, nil
 }
 
-// CheckNamespaces returns a notice for each namespace among the dependents that Delete would keep if it came to it now,
-// because of objects in it that are neither dependents nor owned by other objects. It is a warning: some of these
-// objects may be gone when Delete comes to the namespace, since other dependents made them. It takes one request for
-// each type of namespaced objects, for each namespace.
+// CheckNamespaces returns a notice for each dependent namespace that Delete would currently keep, because it contains
+// objects that are neither dependents nor owned by other objects. Notices are warnings: some of these objects may be
+// gone when Delete reaches the namespace, since other dependents created them. CheckNamespaces may make one request for
+// each namespaced type in each of the namespaces.
 func (r *Reconciler) CheckNamespaces(ctx context.Context, request DeleteRequest) ([]Notice, error) {
 	call := r.deletion(request)
 	var notices []Notice
@@ -306,7 +307,7 @@ func (r *Reconciler) CheckNamespaces(ctx context.Context, request DeleteRequest)
 	return notices, nil
 }
 
-// A selection splits the objects of a request into those that a call applies, and the others, both in the same order.
+// A selection splits the objects of a request into the objects that a call applies and the rest, and keeps their order.
 type selection func(objects []*prepare.Object) (wanted, apart []*prepare.Object)
 
 // regular selects all objects that are not on-failure hooks.
@@ -321,7 +322,7 @@ func regular(objects []*prepare.Object) (wanted, apart []*prepare.Object) {
 
 func isOnFailure(t *prepare.Object) bool { return t.Hook == types.ApplyHookOnFailure }
 
-// hasFailed reports whether something in a call has failed so that on-failure hooks run.
+// hasFailed reports whether a call has failed in a way that triggers on-failure hooks.
 func hasFailed(result Result, err error) bool {
 	return len(result.Failures) > 0 || execute.IsFailure(err)
 }
@@ -331,8 +332,8 @@ func (c *preparation) hasAftermath(failed bool) bool {
 	return slices.ContainsFunc(c.apart, func(t *prepare.Object) bool { return failed || isUnfinished(c.call, t, c.call.Ledger.Of(t)) })
 }
 
-// aftermath selects the on-failure hooks that have to be applied or awaited. Those that have begun come to their end as
-// they were applied, also if nothing has failed any more, or the owner has changed since.
+// aftermath selects the on-failure hooks that have to be applied or awaited. Hooks that have started run to completion
+// as applied, even if the failure is gone or the owner has changed since.
 func (c *preparation) aftermath(failed bool) selection {
 	return func(objects []*prepare.Object) (wanted, apart []*prepare.Object) {
 		for _, t := range objects {
@@ -354,8 +355,8 @@ func (c *preparation) aftermath(failed bool) selection {
 	}
 }
 
-// isUnfinished reports whether a hook has begun, and something is left to be done about it. The process that has
-// created it may have ended before it could record that; then our finalizer shows it.
+// isUnfinished reports whether a hook has started and needs further work. If the process that created it ended before
+// recording that, our finalizer is the evidence.
 func isUnfinished(call *run.Call, t *prepare.Object, item *InventoryItem) bool {
 	seen, view := call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
 	isHeld := view == observe.Present && call.Executor.Holds(decide.Situation{Exists: true, Seen: seen})
@@ -373,16 +374,16 @@ func isUnfinished(call *run.Call, t *prepare.Object, item *InventoryItem) bool {
 	}
 }
 
-// follow applies on-failure hooks after a call, if there are any to be applied or awaited, and adds to its result how
-// far they are. It returns an error only if nothing more must be written, or nothing can be recorded: what is wrong
-// with hooks must not hide why they run.
+// follow applies or awaits on-failure hooks after a call, and adds their progress to its result. It returns an error if
+// the hooks cannot be prepared, nothing more may be written, or the inventory cannot be saved. Other problems with
+// hooks must not hide the failure that triggered them.
 func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, choose selection, result *Result) error {
 	request.Inventory, request.Expected, request.CarryOn, request.AfterWave = result.Inventory, nil, false, nil
 	c, err := r.begin(request, r.config, choose)
 	if err != nil || len(c.wanted) == 0 {
 		return err
 	}
-	// Redundant objects are none of this call's business.
+	// This call does not prune.
 	c.call.Policies.PruneAt = inventory.PruneAtEnd
 	if err = c.open(ctx, request); err == nil {
 		_, err = c.waves.Apply(ctx, c.wanted)
@@ -413,6 +414,5 @@ func (r *Reconciler) follow(ctx context.Context, request ApplyRequest, choose se
 	return nil
 }
 
-// problemDelay is how long to wait before hooks are applied again that could not be applied, and not because of their
-// manifests.
+// problemDelay is the delay before hooks are applied again after a problem that is not in their manifests.
 const problemDelay = 30 * time.Second

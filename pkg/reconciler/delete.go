@@ -17,9 +17,9 @@ import (
 )
 
 // Delete deletes or orphans all recorded dependents, wave by wave; a wave begins when the one before is gone. The
-// caller makes sure that CheckDeletion returned no blockers. Delete goes as far as it can without waiting; Result.Done
-// means that no dependent is left. If there are dependents with DeletePolicyConfirmOnDelete whose deletion is not
-// approved, it does nothing, and Result.Held names them. An approval is recorded before the first deletion.
+// caller must ensure that CheckDeletion returned no blockers. Delete does as much as it can without waiting;
+// Result.Done means that no dependent is left. If the deletion of dependents with DeletePolicyConfirmOnDelete is not
+// approved, Delete deletes nothing, and Result.Held lists them. An approval is recorded before the first deletion.
 func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result, error) {
 	call := r.deletion(request)
 	held, err := hold(ctx, request, call)
@@ -40,16 +40,16 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 	return finish(call, done), err
 }
 
-// HeldDeletion returns the dependents that Delete deletes only if the request has their digest as Approved, whether it
-// has or not; nil if there are none. It looks at dependents with DeletePolicyConfirmOnDelete, as Delete does: what is
-// gone already, or belongs to others by now, needs no approval.
+// HeldDeletion returns the dependents that Delete deletes only if the request has their digest as Approved; nil if
+// there are none. It returns them even if the request has that digest. Like Delete, it considers dependents with
+// DeletePolicyConfirmOnDelete; objects that are gone or now belong to others need no approval.
 func (r *Reconciler) HeldDeletion(ctx context.Context, request DeleteRequest) (*HeldDeletions, error) {
 	call := r.deletion(request)
 	_, held, err := call.HoldAll(ctx, request.Occasion)
 	return held, err
 }
 
-// deletion returns the call that deletes the dependents of an owner, with their items as they are going to be recorded.
+// deletion returns the call that deletes the dependents of an owner, with the items that it will record.
 func (r *Reconciler) deletion(request DeleteRequest) *run.Call {
 	var items []*InventoryItem
 	newOrphans := false
@@ -66,7 +66,8 @@ func (r *Reconciler) deletion(request DeleteRequest) *run.Call {
 	return call
 }
 
-// hold returns the dependents that may be deleted only with approval, and notes the approval that the request has.
+// hold returns the dependents whose deletion is not approved; nil if there are none. If the request has the approval,
+// hold marks their items as approved.
 func hold(ctx context.Context, request DeleteRequest, call *run.Call) (*HeldDeletions, error) {
 	if request.Unasked {
 		return nil, nil
@@ -82,7 +83,7 @@ func hold(ctx context.Context, request DeleteRequest, call *run.Call) (*HeldDele
 	return nil, nil
 }
 
-// abort returns the result of a pass that could not begin, and lifts barriers that earlier passes have left.
+// abort returns the result of a call that could not begin, and lifts the barriers that earlier calls left.
 func (r *Reconciler) abort(ctx context.Context, owner Owner, reason error) (Result, error) {
 	inventory, err := r.LiftBarriers(ctx, DeleteRequest{Owner: owner})
 	if err != nil {
@@ -92,8 +93,8 @@ func (r *Reconciler) abort(ctx context.Context, owner Owner, reason error) (Resu
 }
 
 // LiftBarriers removes the barriers of an owner, so that instances of the types can be created again. A caller that has
-// begun a deletion calls it if it is not going to call Apply or Delete for a while. It returns the inventory, which the
-// caller must persist, and makes no request if there are no barriers.
+// begun a deletion must call LiftBarriers if it will not call Apply or Delete for a while. It returns the inventory,
+// which the caller must persist, and makes no request if there are no barriers.
 func (r *Reconciler) LiftBarriers(ctx context.Context, request DeleteRequest) ([]*InventoryItem, error) {
 	items := slices.Clone(request.Inventory)
 	c := r.call(request.Owner, items, r.config)
@@ -111,9 +112,9 @@ func (r *Reconciler) LiftBarriers(ctx context.Context, request DeleteRequest) ([
 
 // RebuildRequest is the input of Reconciler.Rebuild.
 type RebuildRequest struct {
-	// ID is that of the owner. Required.
+	// ID is the owner's ID. Required.
 	ID string
-	// Known are items that were not lost. The result has them as they are.
+	// Known are the items that were not lost. The result contains them unchanged.
 	Known []*InventoryItem
 	// Objects are the wanted objects, as far as they are known. Rebuild lists their types.
 	Objects []client.Object
@@ -122,7 +123,7 @@ type RebuildRequest struct {
 	Types []TypeVersionInfo
 	// Namespaces are listed one by one for types that the client may not list in the whole cluster.
 	Namespaces []string
-	// Policies of the owner, for objects whose annotations do not say otherwise.
+	// Policies are the owner's policies, for objects whose annotations do not override them.
 	Policies Policies
 }
 
@@ -132,19 +133,20 @@ type RebuildResult struct {
 	Inventory []*InventoryItem
 	// Found is the number of items that were not known.
 	Found int
-	// Unlisted are the types that could not be listed, because that is forbidden, or because their API does not answer
-	// to discovery (then the kind is "*"). Sorted. They may have dependents that were not found.
+	// Unlisted are the types that could not be listed, sorted: listing is forbidden or not supported, or their API does
+	// not respond (if it does not respond to discovery, the kind is "*"). Dependents of these types may be missing.
 	Unlisted []TypeInfo
 }
 
-// Rebuild makes a lost inventory again: it finds the objects with the label of the owner. It changes nothing. Since
-// users and controllers copy objects with labels and annotations, an object counts only if its annotation has the
-// owner's ID too, and if Options.FieldOwner has written to it (on servers that do not track field ownership: unless it
-// has a controller). Objects that hold inventories do not count.
+// Rebuild reconstructs a lost inventory from the objects with the owner's label. It changes nothing. Since users and
+// controllers copy objects with labels and annotations, an object counts only if its annotation also has the owner's
+// ID, and if Options.FieldOwner has written to it (on servers that do not track field ownership: if it has no
+// controller). Objects that hold inventories do not count.
 //
-// Apply verifies a found object with an apply that changes nothing unless the object differs from its manifest, and
-// does not recreate it. Purged objects cannot be found. An error means that the search is incomplete for another reason
-// than RebuildResult.Unlisted, and is worth a retry.
+// Apply then verifies each found object with an apply request, which changes the object only if it differs from its
+// manifest, and does not recreate it. Rebuild cannot find purged objects. A *RefusedError means that the policies are
+// invalid. Any other error means that the search is incomplete for a reason other than RebuildResult.Unlisted, and can
+// be retried.
 func (r *Reconciler) Rebuild(ctx context.Context, request RebuildRequest) (RebuildResult, error) {
 	declared, err := prepare.Validate(request.Policies)
 	if err != nil {
@@ -169,18 +171,18 @@ func (r *Reconciler) Rebuild(ctx context.Context, request RebuildRequest) (Rebui
 	return result, nil
 }
 
-// Plan returns what Apply would do with the same request until it is done, and changes nothing. It assumes that all
-// objects become ready, and that no other client changes them.
+// Plan returns the changes that Apply would make with the same request until it is done, and changes nothing. It
+// assumes that all objects become ready, and that no other client changes them.
 //
-// Without PlanOptions, the only requests are those of watches, and reads of objects that cannot be watched. Then an
-// object that exists without our label counts as absent, although Apply may adopt, correct or refuse it;
-// PlanOptions.Ask tells. And an object that others may have changed is planned to stay as it is, which its
-// Change.Reason says; PlanOptions.Compare tells.
+// Without PlanOptions, Plan makes requests only for watches and for objects that cannot be watched. An object that
+// exists without our label then counts as absent, although Apply may adopt, correct or refuse it; PlanOptions.Ask
+// detects that. An object that others may have changed is planned to stay as it is, with a Change.Reason;
+// PlanOptions.Compare detects the changes.
 //
 // On-failure hooks are not part of the plan.
 //
 // If Apply would refuse the whole set (objects that contradict each other, invalid annotations), the error is a
-// *RefusedError. If Apply would refuse one object, its Change.Refusal says why.
+// *RefusedError. If Apply would refuse one object, its Change.Refusal has the reason.
 func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options PlanOptions) (Plan, error) {
 	request.Fence, request.Store = nil, unsaved{}
 	c, err := r.begin(request, r.config.DryRun(), regular)
@@ -203,7 +205,7 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 	return plan, err
 }
 
-// checkStale returns a *StaleError if a request would do something else than the plan that it expects.
+// checkStale returns a *StaleError if a request would deviate from the plan that it expects.
 func (r *Reconciler) checkStale(ctx context.Context, request ApplyRequest) error {
 	if request.Expected == nil {
 		return nil

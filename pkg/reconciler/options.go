@@ -32,44 +32,42 @@ import (
 type Options struct {
 	// FieldOwner is the field manager of all writes. It must be unique per operator. Defaults to the name.
 	FieldOwner string
-	// OwnerKind is what owners are called in messages about objects that belong to another one: "belongs to App
-	// demo/web". Their IDs must then have three parts, a prefix, a namespace and a name: "prefix/demo/web". Defaults to
-	// none: messages have the ID.
+	// OwnerKind is the kind of owners in messages about objects of another owner: "belongs to App demo/web". IDs must
+	// then have three parts, a prefix, a namespace and a name: "prefix/demo/web". Defaults to none: messages contain
+	// the ID.
 	OwnerKind string
-	// Finalizer is put on dependents that define types. It is for programs that run all the time: nobody else removes
-	// it. Defaults to none.
+	// Finalizer is added to dependents that define types. Set it only in programs that run permanently: nothing else
+	// removes it. Defaults to none.
 	Finalizer string
 	// FormerFinalizers are finalizers of earlier versions of the operator. They are removed from dependents that define
-	// types when these are deleted or orphaned; so they must not be finalizers of other controllers, nor of Kubernetes.
-	// Without a Finalizer, the name is one of them. Defaults to none.
+	// types when these are deleted or orphaned; so they must not be finalizers of other controllers or of Kubernetes.
+	// Without a Finalizer, the reconciler's name is one of them. Defaults to none.
 	FormerFinalizers []string
-	// RetainOutcomes puts the finalizer <name>/outcome on Jobs and Pods whose outcome decides something: those that are
-	// purged, those that run once for each state of the owner (ReconcilePolicyOnObjectOrComponentChange), and Jobs with
+	// RetainOutcomes adds the finalizer <name>/outcome to Jobs and Pods with a decisive outcome: those that are purged,
+	// those that run once for each state of the owner (ReconcilePolicyOnObjectOrComponentChange), and Jobs with
 	// ttlSecondsAfterFinished. It is removed when the outcome is recorded. Until then, neither Kubernetes nor another
-	// client can make the object disappear, so that its work is not done twice. It is for programs that run all the
-	// time: nobody else removes the finalizer. Defaults to false.
+	// client can remove the object, so that its work is not done twice. Set it only in programs that run permanently:
+	// nothing else removes the finalizer. Defaults to false.
 	RetainOutcomes bool
-	// FailuresAreFinal means that a Job or Pod that has failed is not created again when it is gone, if it is one that
-	// runs once for each state of the owner, or a Job with ttlSecondsAfterFinished. Defaults to false: it is created
-	// again.
+	// FailuresAreFinal means that a failed Job or Pod is not created again when it is gone, if it runs once for each
+	// state of the owner or is a Job with ttlSecondsAfterFinished. Defaults to false: it is created again.
 	FailuresAreFinal bool
-	// Policies apply where neither the object nor the request says otherwise.
+	// Policies apply unless the object or the request overrides them.
 	Policies Policies
-	// AwaitTypes lets objects whose types are not served, and not defined by other objects, wait for their types when
-	// their waves have come, as missing-type-policy: wait does. Their delete orders stay the same. Defaults to false:
-	// such objects are refused, with all others.
+	// AwaitTypes makes objects wait in their waves for types that are neither served nor defined by other objects, like
+	// missing-type-policy: wait. Their delete orders do not change. Defaults to false: a request with such objects is
+	// refused.
 	AwaitTypes bool
 	// AdditionalManagedTypes are added to those of each owner. Defaults to none.
 	AdditionalManagedTypes []TypeInfo
-	// OwnAnnotations are the suffixes of annotations that begin with the name of the reconciler, and mean something to
-	// others. Result.Notes warns about other ones that are not known when their object is written, and plans do.
-	// Defaults to none.
+	// OwnAnnotations are the suffixes of annotations that begin with the name of the reconciler, and that others use.
+	// Result.Notes warns about other unknown annotations with this prefix when their object is written, and so do
+	// plans. Defaults to none.
 	OwnAnnotations []string
 	// ReclaimedFieldManagers are prefixes of names of field managers whose additions UpdatePolicySsaOverride
 	// removes. Defaults to "kubectl".
 	ReclaimedFieldManagers []string
-	// ReclaimedFieldManagerNames are names of further such field managers, in full: another one whose name begins with
-	// one of them is not meant. Defaults to none.
+	// ReclaimedFieldManagerNames are the exact names of further such field managers. Defaults to none.
 	ReclaimedFieldManagerNames []string
 	// Owner, an owner's ID, restricts watches to the dependents of this owner. The reconciler must not be used for
 	// other owners then. Defaults to all owners.
@@ -78,23 +76,22 @@ type Options struct {
 	// is called earlier. It is for short-lived programs, which rarely run long enough to see changes by others, and
 	// need not see them. Defaults to zero: kinds are watched right away.
 	WatchDelay time.Duration
-	// MaxObservedBytes limits the memory that the observations of dependents take, estimated: some 700 bytes for each.
-	// The dependents of a kind for which there is no room are read one by one from then on. It is for clusters that are
-	// not trusted, which could send objects without end. Defaults to no limit.
+	// MaxObservedBytes limits the estimated memory for observations of dependents, about 700 bytes each. If there is no
+	// room for a kind, its dependents are read one by one from then on. Set it for untrusted clusters, which could send
+	// endless objects. Defaults to no limit.
 	MaxObservedBytes int64
-	// OnStatus is called with the status of a dependent that the response of a write or of a single read shows. It must
-	// not block, and may be called from several goroutines. Defaults to none.
+	// OnStatus is called with the status of a dependent in the response to a write or single read. It must not block,
+	// and may be called from several goroutines. Defaults to none.
 	OnStatus func(object types.ObjectKey, found status.Status, message string)
 	// Log receives a line whenever the way in which a kind is observed changes. Defaults to no log.
 	Log logr.Logger
-	// Judge computes the status of dependents of all owners that name no other one. Defaults to
+	// Judge computes the status of dependents whose owners have no judge of their own. Defaults to
 	// status.NewAnalyzer(name).
 	Judge status.Judge
-	// AwaitReports keeps a custom resource from being ready as long as its controller has reported neither a condition
-	// nor a generation that it has observed, if the CustomResourceDefinition declares conditions. The definition is
-	// read when the watch of a type begins; types whose definition the client may not read do not count. It applies
-	// only to Judge, not to judges of owners and objects. Defaults to false: then such an object is ready as soon as it
-	// exists.
+	// AwaitReports keeps a custom resource from being ready until its controller has reported a condition or an
+	// observed generation, if the CustomResourceDefinition declares conditions. The definition is read when the watch
+	// of a type begins; types whose definitions the client may not read are exempt. It applies only to Judge, not to
+	// judges of owners and objects. Defaults to false: then such an object is ready as soon as it exists.
 	AwaitReports bool
 	// MaxConcurrency is the maximum number of concurrent requests of one call. Defaults to 16.
 	MaxConcurrency int
@@ -117,8 +114,8 @@ type Reconciler struct {
 	memory  *decide.Memory
 	// definitions are nil unless AwaitReports is set.
 	definitions *judges.Definitions
-	// barrierPause is how long a barrier must be in force before the type is deleted: other instances of the API server
-	// may learn of it later than the one that created it.
+	// barrierPause is how long a barrier must be in force before the type is deleted: it may take effect later in other
+	// instances of the API server.
 	barrierPause time.Duration
 }
 
@@ -200,44 +197,44 @@ func (r *Reconciler) preparer() prepare.Preparer {
 	}
 }
 
-// forDecisions returns the owner as decisions need it.
+// forDecisions returns the parts of the owner that decisions need.
 func (o Owner) forDecisions() decide.Owner {
 	return decide.Owner{
 		ID: o.ID, Label: manifest.OwnerLabel(o.ID), Namespace: o.Namespace, Home: o.Home, Self: o.Self, AdditionalManagedTypes: o.AdditionalManagedTypes,
 	}
 }
 
-// Owner is what dependents belong to.
+// Owner is an owner of dependents, with its inventory and callbacks.
 type Owner struct {
 	// ID identifies the owner; unique per field manager and cluster. Required.
 	ID string
-	// Namespace is the namespace of namespaced objects that do not name one.
+	// Namespace is the default namespace of namespaced objects.
 	Namespace string
-	// Inventory is what the last call returned, or the last saved inventory. It is not changed.
+	// Inventory is the inventory that the last call returned, or that was saved last. It is not changed.
 	Inventory []*InventoryItem
 	// Store receives the inventory before writes that depend on it. Required.
 	Store Store
-	// Fence is called right before each request that may change something, after the engine has observed all that the
-	// request is guarded by. An error ends the call with a FencedError. A caller that hands owners over from one
-	// process to another returns an error as soon as the owner may belong to another process. Fence may be called from
-	// several goroutines. Defaults to none.
+	// Fence is called immediately before each request that may change something, after the engine has observed the
+	// state that guards the request. An error ends the call with a FencedError. If owners move between processes, Fence
+	// must return an error as soon as the owner may belong to another process. Fence may be called from several
+	// goroutines. Defaults to none.
 	Fence func() error
-	// Confirm is called before an object that was written before and has vanished is created again: the process that
-	// deleted it may work for the same owner, on newer input. Confirm reads the source of this call's input, not from a
-	// cache, and returns an error if that has changed. Then nothing more is written, and the call ends with a
-	// FencedError. One call of Confirm covers all objects that are known to have vanished before it. Calls for one
-	// owner do not overlap each other, but may overlap requests about other dependents. Defaults to none.
+	// Confirm is called before an object that was written before and has vanished is created again: another process may
+	// have deleted it for the same owner, based on newer input. Confirm must read the source of this call's input, not
+	// from a cache, and return an error if it has changed. The call then writes nothing more and ends with a
+	// FencedError. One call of Confirm covers all objects already known to have vanished. Calls for one owner do not
+	// overlap, but may run concurrently with requests about other dependents. Defaults to none.
 	Confirm func(ctx context.Context) error
-	// Home are the namespaces that hold what the owner itself needs, such as its custom resource or its record. If such
-	// a namespace is a dependent, it is applied like any other, but orphaned instead of deleted: deleting it would
+	// Home are the namespaces of objects that the owner itself needs, such as its custom resource or its record. If
+	// such a namespace is a dependent, it is applied like any other, but orphaned instead of deleted: deleting it would
 	// delete the owner before its other dependents, or have the owner wait for itself. Defaults to none.
 	Home []string
 	// Self is the owner's own object, if it is in the cluster of the dependents. It does not count as a foreign
 	// instance of its type, and a dependent that defines this type is orphaned instead of deleted, because the owner
 	// would be deleted with it. Defaults to none.
 	Self types.ObjectKey
-	// AdditionalManagedTypes are types (or patterns of types) that exist because of this owner although none of its
-	// objects defines them. They are listed only with the identity of the client (see Reconciler.As).
+	// AdditionalManagedTypes are types (or patterns of types) that exist because of this owner, but that none of its
+	// objects defines. They are listed only with the identity of the client (see Reconciler.As).
 	AdditionalManagedTypes []TypeInfo
 }
 
@@ -247,7 +244,7 @@ type ApplyRequest struct {
 	// Objects is the complete set of wanted objects, in any order. They are not changed.
 	Objects []client.Object
 	// Version identifies Objects: the next call for the same owner with the same Version must have the same objects in
-	// the same order, and uses the results computed from them again. Defaults to none: each call processes all objects.
+	// the same order, and reuses the results computed from them. Defaults to none: each call processes all objects.
 	Version string
 	// Digest identifies the state of the owner. Objects with ReconcilePolicyOnObjectOrComponentChange are applied
 	// when it changes.
@@ -263,51 +260,51 @@ type ApplyRequest struct {
 	// Judge computes the status of the dependents of this owner. If its rules differ from those of the last call, each
 	// dependent is read once. Defaults to Options.Judge.
 	Judge status.Judge
-	// Expected is what Plan returned for the same request. Apply does that, or ends with a *StaleError; only on-failure
-	// hooks, which no plan foresees, are applied all the same. Each object that the plan creates costs a read, because
-	// objects without our label are not watched.
+	// Expected is the result of Plan for the same request. Apply follows this plan or ends with a *StaleError; only
+	// on-failure hooks, which are not part of plans, are applied anyway. Each object that the plan creates costs a
+	// read, because objects without our label are not watched.
 	//
-	// It is for the beginning of an operation: a call that failed may be repeated with it (changes that were made are
-	// not compared again), but the caller drops it once a call has returned without an error. After that, the engine
-	// reacts to changes by others as the policies say. Defaults to none.
+	// It is meant for the start of an operation: a failed call may be repeated with it (completed changes are not
+	// compared again), but the caller must drop it after a call without an error. From then on, the engine handles
+	// changes by others according to the policies. Defaults to none.
 	Expected *Plan
-	// TakeOver are wanted objects that are adopted from any owner, whatever their adoption policies say, and never
-	// deleted for it. The owner label changes in one write, so that an object always has an owner. An object that
-	// should be applied only once, and was according to the inventory, keeps its content. Defaults to none.
+	// TakeOver are wanted objects that are adopted from any owner, regardless of their adoption policies, and never
+	// deleted for that. The owner label changes in one write, so that an object always has an owner. An object with
+	// ReconcilePolicyOnce that was applied according to the inventory keeps its content. Defaults to none.
 	TakeOver []types.ObjectKey
-	// Siblings are other owners, by ID, of which one takes over objects from the other while both are applied:
-	// revisions of the same set. What an object is when this call comes to it counts. Defaults to none.
+	// Siblings are other owners, by ID, with their relation to this one: revisions of the same set that are both
+	// applied, where the newer one takes over objects from the older one. The state of an object when this call reaches
+	// it counts. Defaults to none.
 	Siblings map[string]Relation
-	// Deletions limits how many redundant dependents are deleted. If there are more, none of them is; everything else
-	// is done as usual, and Result.Held names them. Defaults to no limit.
+	// Deletions limits how many redundant dependents are deleted. If there are more, none of them is deleted;
+	// everything else is done as usual, and Result.Held lists them. Defaults to no limit.
 	Deletions Deletions
 	// RecordAdoptions records InventoryItem.Adopted before an object is adopted; this costs one save for each tier with
-	// such objects. The mark stays as long as the item. Defaults to no: then the inventory does not tell which
-	// dependents existed before.
+	// such objects. The mark stays as long as the item. Defaults to false: the inventory does not show which dependents
+	// existed before.
 	RecordAdoptions bool
-	// CarryOn begins each wave when the objects of the one before are written, whether they are ready or not. The
-	// result is Done only if all objects are ready; redundant dependents are deleted only then. Defaults to no.
+	// CarryOn starts each wave when the objects of the previous one are written, even if they are not ready. The result
+	// is Done only if all objects are ready; redundant dependents are deleted only then. Defaults to no.
 	CarryOn bool
 	// Suspend brings the objects with the behavior Suspending into their suspended form, wave by wave in reversed apply
-	// order, and deletes those that want to be deleted then. Objects that do not exist are not created. All other
+	// order, and deletes those whose behavior requests that. Objects that do not exist are not created. All other
 	// dependents are left alone: nothing is corrected, and nothing pruned. The result is Done when all are suspended.
-	// The next call without Suspend brings them back. Defaults to no.
+	// The next call without Suspend resumes them. Defaults to no.
 	Suspend bool
-	// Failed applies the on-failure hooks although the call itself may find no failure: the caller has found one.
+	// Failed applies the on-failure hooks even if the call itself finds no failure, because the caller has found one.
 	// Defaults to no.
 	Failed bool
 	// RerunFailed runs Jobs and Pods again that have failed, if their update policy is UpdatePolicyRecreate or they
-	// were deleted because they had failed (PurgeOnFailure). It is for callers whose users ask for another attempt, and
-	// for the first call of it only: what fails again must not run a third time. Defaults to no.
+	// were deleted because they had failed (PurgeOnFailure). Set it when a user requests another attempt, and only in
+	// the first call of that attempt: objects that fail again must not run a third time. Defaults to no.
 	RerunFailed bool
-	// AfterWave is called when the call has changed objects of a wave and none of the wave is left to be written,
-	// whether they are ready or not; order is the apply order, and final means that no later wave has objects. An error
-	// ends the call with a FencedError, before the next wave. It is not called for on-failure hooks. Defaults to none.
+	// AfterWave is called when the call has changed objects of a wave and all objects of the wave are written, even if
+	// they are not ready; order is the apply order, and final means that no later wave has objects. An error ends the
+	// call with a FencedError, before the next wave. It is not called for on-failure hooks. Defaults to none.
 	AfterWave func(ctx context.Context, order int, final bool) error
-	// RunOnce keeps Jobs and Pods that were ready and are gone from being created again: they have served their
-	// purpose. Defaults to no: then this holds only for Jobs that delete themselves, and for what runs once for each
-	// state of the owner (ReconcilePolicyOnObjectOrComponentChange): Jobs, and Pods with the status hint
-	// run-to-completion.
+	// RunOnce keeps Jobs and Pods that were ready and are gone from being created again. Defaults to false: then this
+	// applies only to Jobs with ttlSecondsAfterFinished, and to Jobs, and Pods with the status hint run-to-completion,
+	// that are hooks or run once for each state of the owner (ReconcilePolicyOnObjectOrComponentChange).
 	RunOnce bool
 }
 
@@ -321,14 +318,14 @@ type DeleteRequest struct {
 	// Occasion distinguishes this deletion from others of the same objects, so that an approval holds for one of them
 	// only: the digests of two occasions differ. Defaults to none.
 	Occasion string
-	// Departing are other owners whose dependents the caller deletes before: CheckDeletion does not count what is in
-	// their inventories as instances of managed types. An object with another UID than the recorded one counts
-	// nevertheless. If no UID is recorded, because whoever created the object ended before it could record that, the
-	// object must have the label of its owner, and must have been written by us. Only the IDs and inventories of the
-	// owners matter. Delete ignores it. Defaults to none.
+	// Departing are other owners whose dependents the caller deletes first: CheckDeletion does not count objects in
+	// their inventories as instances of managed types. An object whose UID differs from the recorded one still counts.
+	// If no UID is recorded, because the process that created the object ended too early, the object must have its
+	// owner's label and must have been written by us. Only the IDs and inventories of the owners matter. Delete ignores
+	// it. Defaults to none.
 	Departing []Owner
-	// Unasked deletes dependents with DeletePolicyConfirmOnDelete without approval, because the caller has asked
-	// already, or has created them only for a time. Defaults to no.
+	// Unasked deletes dependents with DeletePolicyConfirmOnDelete without approval, because the caller has obtained the
+	// approval itself, or created them only temporarily. Defaults to false.
 	Unasked bool
 }
 
@@ -337,82 +334,82 @@ type (
 	// TypeInfo is a type of objects, or a pattern of types. In a pattern, Group may be "*" (any group) or
 	// "*.<suffix>" (one or more labels before the suffix), and Kind may be "*".
 	TypeInfo = inventory.TypeInfo
-	// TypeVersionInfo is a type of objects in one version, or a pattern of such; each field may be "*".
+	// TypeVersionInfo is a type of objects in one version, or a pattern of types; each field may be "*".
 	TypeVersionInfo = inventory.TypeVersionInfo
 	// NameInfo is the name of an object.
 	NameInfo = inventory.NameInfo
-	// Phase is where a dependent is in its life.
+	// Phase is a dependent's position in its life cycle.
 	Phase = inventory.Phase
 	// Store keeps an inventory.
 	Store = inventory.Store
 	// InventoryItem records one dependent.
 	InventoryItem = inventory.Item
-	// AdoptionPolicy says what happens if an object to be created already exists.
+	// AdoptionPolicy determines what happens if an object to be created already exists.
 	AdoptionPolicy = inventory.AdoptionPolicy
-	// ReconcilePolicy says which changes cause an object to be applied again.
+	// ReconcilePolicy determines which changes cause an object to be applied again.
 	ReconcilePolicy = inventory.ReconcilePolicy
-	// UpdatePolicy says how an existing object is updated.
+	// UpdatePolicy determines how an existing object is updated.
 	UpdatePolicy = inventory.UpdatePolicy
-	// DeletePolicy says what happens to an object that is removed from the manifests, or whose owner is deleted.
+	// DeletePolicy determines what happens to an object that is removed from the manifests, or whose owner is deleted.
 	DeletePolicy = inventory.DeletePolicy
-	// MissingNamespacesPolicy says what happens if the namespace of an object does not exist and is not among the
+	// MissingNamespacesPolicy determines what happens if the namespace of an object does not exist and is not among the
 	// objects.
 	MissingNamespacesPolicy = inventory.MissingNamespacesPolicy
-	// PrunePolicy says what happens to an object that would be deleted because its manifest is removed.
+	// PrunePolicy determines what happens to an object that would be deleted because its manifest is removed.
 	PrunePolicy = inventory.PrunePolicy
-	// PruneAt says when redundant objects are deleted.
+	// PruneAt determines when redundant objects are deleted.
 	PruneAt = inventory.PruneAt
-	// DriftPolicy says what happens if others change a dependent.
+	// DriftPolicy determines what happens if others change a dependent.
 	DriftPolicy = inventory.DriftPolicy
-	// DeleteOrder says in which wave an object without the delete-order annotation is deleted.
+	// DeleteOrder determines the delete order of objects without the delete-order annotation.
 	DeleteOrder = inventory.DeleteOrder
 	// MaxDeletions is how many redundant dependents may be deleted without approval: a number ("5"), a percentage of
 	// the dependents ("25%", rounded down), or MaxDeletionsAllButOne. Empty means any number.
 	MaxDeletions = inventory.MaxDeletions
-	// Deletions limits how many redundant dependents are deleted. It does not concern the deletion of the owner,
-	// dependents that are orphaned, or those that have served their purpose. The zero value is no limit.
+	// Deletions limits how many redundant dependents are deleted. It does not apply to the deletion of the owner, or to
+	// dependents that are orphaned or have served their purpose. The zero value is no limit.
 	Deletions = inventory.Deletions
 	// HeldDeletions are dependents that are not deleted without approval.
 	HeldDeletions = inventory.HeldDeletions
-	// Policies apply to objects whose annotations do not say otherwise. An empty field defaults to the one of
-	// Options.Policies, and that to the documented default.
+	// Policies apply to objects whose annotations do not override them. An empty field defaults to the field of
+	// Options.Policies, which defaults to the documented value.
 	Policies = inventory.Policies
-	// Verb says what was done to an object.
+	// Verb is the kind of an action on an object.
 	Verb = inventory.Verb
-	// Action says what was done to the objects of one wave.
+	// Action is an action on objects of one wave.
 	Action = inventory.Action
-	// Notice says something about one object.
+	// Notice is a message about one object.
 	Notice = inventory.Notice
-	// Result says how far a call of Apply or Delete came. It is valid even if the call returned an error.
+	// Result reports the progress of a call of Apply or Delete. It is valid even if the call returned an error.
 	Result = inventory.Result
-	// Aftermath says how far the on-failure hooks of an owner are. It is empty unless they have been applied.
+	// Aftermath reports the progress of an owner's on-failure hooks. It is empty unless they have been applied.
 	Aftermath = inventory.Aftermath
 	// Blocker is an object that does not belong to the owner, and forbids the deletion of its type.
 	Blocker = inventory.Blocker
-	// RefusedError says that objects cannot be accepted. The objects that it names were not written; if the objects
-	// contradict each other, or an annotation is invalid, none was. Retrying is useless until the input, or the object
-	// of the other owner, changes.
+	// RefusedError means that objects cannot be accepted. The objects that it names were not written; if objects
+	// contradict each other, or an annotation is invalid, no object was written. Retrying is useless until the input,
+	// or the object of the other owner, changes.
 	RefusedError = inventory.RefusedError
 	// FencedError ends a call because Owner.Fence or Owner.Confirm returned an error. Earlier requests of the call
 	// stand.
 	FencedError = inventory.FencedError
-	// StaleError ends a call of Apply because it would do something else than planned. If that was clear from the
-	// beginning, nothing was written; otherwise an object changed while the call was about to write it, and earlier
-	// writes stand.
+	// StaleError ends a call of Apply that would deviate from the plan. If that was detected at the start, nothing was
+	// written; otherwise an object changed while the call was about to write it, and earlier writes stand.
 	//
 	// An object counts as changed if it was created again, or if others changed or removed fields that we own (any
 	// field, if we own none). Where field ownership is not tracked, its generation counts. A change of the status does
 	// not count.
 	StaleError = inventory.StaleError
-	// Relation is what another owner of the same objects is to an owner.
+	// Relation is the relation of another owner of the same objects to an owner.
 	Relation = inventory.Relation
-	// ObjectInfo is type and name of an object.
+	// ObjectInfo is the type and name of an object.
 	ObjectInfo = inventory.ObjectInfo
-	// Plan is what Apply would do with a request. It can be saved as JSON, without the content of objects.
+	// Plan contains the changes that Apply would make for a request. It can be saved as JSON, without the content of
+	// objects.
 	Plan = inventory.Plan
 	// PlanOptions configure Reconciler.Plan. The zero value works.
 	PlanOptions = inventory.PlanOptions
-	// Change is what Apply would do about one object.
+	// Change is the planned change of one object.
 	Change = inventory.Change
 	// FieldChange is a field that others have changed or removed.
 	FieldChange = inventory.FieldChange

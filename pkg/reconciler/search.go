@@ -157,8 +157,8 @@ func (s *search) isNamespaced(kind schema.GroupVersionKind) bool {
 	return isNamespaced
 }
 
-// list takes the dependents of a type in one namespace, or in all if it is empty. Whole objects are read only if they
-// define types, which are recorded.
+// list records the dependents of a type in one namespace, or in all if namespace is empty. It reads whole objects only
+// if they define types, because these types are recorded.
 func (s *search) list(ctx context.Context, kind schema.GroupVersionKind, namespace string) error {
 	err := s.call.Server.Each(ctx, s.call.Server.Client, kind, prepare.DefinesTypes(kind.GroupKind()), func(object client.Object) (bool, error) {
 		return true, s.take(kind, object)
@@ -265,7 +265,7 @@ func (c *cache) drop(owner string) {
 	}
 }
 
-// Record calls Options.OnStatus, and then records what a read or the response of a write has shown.
+// Record calls Options.OnStatus, and then records the observation from a read or from the response to a write.
 func (c *cache) Record(gvk schema.GroupVersionKind, namespace, name string, seen observe.Observation) {
 	if c.onStatus != nil {
 		c.onStatus(ObjectInfo{TypeVersionInfo: TypeVersionInfo(gvk), NameInfo: NameInfo{Namespace: namespace, Name: name}}, seen.Status, seen.Message)
@@ -276,25 +276,26 @@ func (c *cache) Record(gvk schema.GroupVersionKind, namespace, name string, seen
 // Connect returns a client for the cluster of the configuration. It makes no request, and records no events. Unless the
 // configuration sets QPS, only the reconciler itself limits requests.
 //
-// Programs that have clients of their own combine them with cluster.NewClient.
+// Programs with their own clients combine them with cluster.NewClient.
 func Connect(config *rest.Config) (cluster.Client, error) { return clients.Plain(config) }
 
 // As returns a reconciler that reads and writes as the identity of another client for the same cluster. It shares the
 // watches and subscriptions of r: each kind is watched once, as the identity of r. Closing r ends both.
 //
-// Where the other identity may not read what a deletion depends on, r reads it: whether dependents still exist, which
-// types are served, and whether there are instances of types that dependents or Options.AdditionalManagedTypes define.
-// Otherwise a deletion could not end once it has deleted the rights of the other identity. For types in
-// Owner.AdditionalManagedTypes r is not used, and names of instances that only r may read are not disclosed.
+// If the other identity may not read the state that a deletion depends on, r reads it: whether dependents still exist,
+// which types are served, and whether there are instances of types that dependents define or
+// Options.AdditionalManagedTypes names. Otherwise a deletion could not finish after deleting the permissions of the
+// other identity. r does not list types in Owner.AdditionalManagedTypes, and names of instances that only r may read
+// are not disclosed.
 func (r *Reconciler) As(clnt cluster.Client) *Reconciler {
 	other := *r
 	other.config.Client, other.config.Reading, other.memory = clnt, r.config.Client, decide.NewMemory()
 	return &other
 }
 
-// Subscribe calls the function whenever a dependent of the owner, or what blocks its deletion, has changed such that
-// Apply or Delete are worth another call. The function must not block, and may be called from several goroutines. It
-// replaces the function of an earlier call. Forget ends the subscription.
+// Subscribe registers a function that is called whenever a dependent or a blocker of the owner has changed, so that
+// another call of Apply or Delete may make progress. The function must not block, and may be called from several
+// goroutines. Subscribe replaces the function of an earlier call. Forget ends the subscription.
 func (r *Reconciler) Subscribe(ownerID string, changed func()) {
 	r.cache.mu.Lock()
 	defer r.cache.mu.Unlock()
@@ -302,8 +303,8 @@ func (r *Reconciler) Subscribe(ownerID string, changed func()) {
 }
 
 // Forget drops all memory of an owner that this process no longer works for, ends its subscription, and stops watches
-// that no other owner needs. If the process works for the owner again, that only costs computation and perhaps
-// requests. No call for the owner may be under way.
+// that no other owner needs. Working for the owner again later only costs computation and perhaps requests. No call for
+// the owner may be in progress.
 func (r *Reconciler) Forget(ownerID string) {
 	label := manifest.OwnerLabel(ownerID)
 	r.cache.drop(label)
@@ -314,18 +315,18 @@ func (r *Reconciler) Forget(ownerID string) {
 	r.config.Judges.Forget(label)
 }
 
-// Need says that an owner has, or is about to have, dependents of a kind.
+// Need declares that an owner has, or will have, dependents of a kind.
 type Need struct {
 	// Kind is the kind in the version to watch.
 	Kind schema.GroupVersionKind
-	// Namespaces are those of the dependents; empty for cluster-scoped kinds. They matter only if the client may not
-	// watch the kind in the whole cluster.
+	// Namespaces are the namespaces of the dependents; empty for cluster-scoped kinds. They matter only if the client
+	// may not watch the kind in the whole cluster.
 	Namespaces []string
 }
 
-// Watch starts the watches that an owner is going to need, so that Apply or Delete find its dependents in memory. The
-// needs replace those of an earlier call for the owner. The returned function waits until each kind is either watched
-// or known not to be watchable.
+// Watch starts the watches that an owner will need, so that Apply or Delete find its dependents in memory. The needs
+// replace those of an earlier call for the owner. The returned function waits until each kind is either watched or
+// known not to be watchable.
 func (r *Reconciler) Watch(ownerID string, needs []Need) (await func(ctx context.Context) error) {
 	wanted := make([]observe.Need, len(needs))
 	for i, need := range needs {
@@ -334,7 +335,7 @@ func (r *Reconciler) Watch(ownerID string, needs []Need) (await func(ctx context
 	return r.cache.watches.Begin(manifest.OwnerLabel(ownerID), wanted)
 }
 
-// Follow ends Options.WatchDelay: all watches start now. Callers that are going to wait for changes call it.
+// Follow ends Options.WatchDelay: all watches start now. Call it before waiting for changes.
 func (r *Reconciler) Follow() { r.cache.watches.Follow() }
 
 // WatchTypes watches CustomResourceDefinitions and APIServices. It calls watched with true once both are watched, and
@@ -349,7 +350,7 @@ func (r *Reconciler) WatchTypes(watched func(bool), changed func()) {
 // list has not returned yet.
 func (r *Reconciler) Unwatched() []schema.GroupKind { return r.cache.watches.Unwatched() }
 
-// Close ends all watches and notifications, also those of reconcilers returned by As. None of these reconcilers must be
+// Close ends all watches and notifications, also those of reconcilers returned by As. These reconcilers must not be
 // used afterwards.
 func (r *Reconciler) Close() {
 	r.cache.watches.Close()

@@ -44,22 +44,22 @@ var (
 // Option is an option of NewGenerator.
 type Option func(*Generator)
 
-// WithCondition names a condition of the component that says how well its resources do their job, such as "Available".
-// Defaults to none.
+// WithCondition sets the type of the component's condition that reports how well its resources do their job, such as
+// "Available". Defaults to none.
 func WithCondition(conditionType string) Option {
 	return func(g *Generator) { g.condition = conditionType }
 }
 
-// WithGracePeriod sets how long a resource may be not ready before the condition says that it is degraded or down. It
-// begins when the component stops being ready, and again when its spec changes. Zero, the default, means that it never
-// ends.
+// WithGracePeriod sets how long a resource may be unready before the condition reports it as degraded or down. The
+// period begins when the component stops being ready, and again when its spec changes. Zero, the default, means that it
+// never ends.
 func WithGracePeriod(period time.Duration) Option {
 	return func(g *Generator) { g.grace = period }
 }
 
-// NewGenerator returns a generator of the resources that a function returns. The function must depend only on its
-// input, and on what it takes from the context with the getters of package generator. It may be called concurrently for
-// several components. Components are refused if an argument is not valid.
+// NewGenerator returns a generator that calls the given function. The function must depend only on its input, and on
+// values that the getters of package generator return for the context. It may be called concurrently for several
+// components. If an argument is invalid, components are refused.
 func NewGenerator(generate Generate, options ...Option) *Generator {
 	g := &Generator{generate: generate}
 	if generate == nil {
@@ -105,7 +105,7 @@ func (g *Generator) Generate(ctx context.Context, namespace, name string, parame
 	return objects, err
 }
 
-// inputDigest identifies the input, on which the results of custom handlers may depend.
+// inputDigest returns a digest of the input, on which the results of custom handlers may depend.
 func inputDigest(ctx context.Context, namespace, name string, parameters types.Unstructurable) (string, error) {
 	component, err := generating.ComponentDigest.From(ctx)
 	if err == nil && component != "" {
@@ -124,21 +124,21 @@ func (g *Generator) Fingerprint() string { return "resources" }
 // SuspendsDependents returns true.
 func (g *Generator) SuspendsDependents() bool { return true }
 
-// Condition returns the condition that says how well the resources do their job; empty if there is none.
+// Condition returns the type of the condition that reports how well the resources do their job; empty if there is none.
 func (g *Generator) Condition() string { return g.condition }
 
-// Input is what resources are made from.
+// Input contains the input of a Generate function.
 type Input struct {
-	// Namespace and Name are those that the component has for its dependents.
+	// Namespace and Name are the component's namespace and name for its dependents.
 	Namespace, Name string
 	// Parameters are the parameters of the generator, usually the spec of the component. They must not be changed.
 	Parameters types.Unstructurable
 }
 
-// SpecOf returns the parameters as a value of type S, or of the type that S points to. If they are of that type, as the
-// spec of a component is, they are returned as they are, and must not be changed; otherwise they are decoded as the API
-// server does, and unknown fields are ignored: names of fields are case-sensitive, and a whole number in a field of any
-// type becomes an int64, with all its digits.
+// SpecOf returns the parameters as a value of type S, or of the type that S points to. Parameters of that type, such as
+// the spec of a component, are returned as they are, and must not be changed. Others are decoded like the API server
+// does: names of fields are case-sensitive, unknown fields are ignored, and a whole number in a field of type any
+// becomes an int64 with all its digits.
 func SpecOf[S any](input Input) (S, error) {
 	var spec S
 	switch parameters := any(input.Parameters).(type) {
@@ -162,8 +162,8 @@ func SpecOf[S any](input Input) (S, error) {
 }
 
 // Resource is an object of a component. It may also implement interfaces of package concepts: Alive, Completable or
-// Operational; Graceful; Suspendable; Guardable; DataExtractable; ObservationRecorder, without which the methods of the
-// others do not see the object as it is in the cluster; Amendable; Warning; and Registered.
+// Operational; Graceful; Suspendable; Guardable; DataExtractable; ObservationRecorder, which the others need to see the
+// object as it is in the cluster; Amendable; Warning; and Registered.
 type Resource interface {
 	// Identity returns version, kind, namespace and name, such as "apps/v1/Deployment/shop/web". It is unique among the
 	// resources of a component.
@@ -174,7 +174,7 @@ type Resource interface {
 	Mutate(current client.Object) error
 }
 
-// registrationOf returns how a resource takes part in a set.
+// registrationOf returns the registration of a resource, or derives it from the interfaces that it implements.
 func registrationOf(resource Resource) concepts.Registration {
 	if registered, ok := resource.(concepts.Registered); ok {
 		return registered.Registration()
@@ -187,7 +187,7 @@ func registrationOf(resource Resource) concepts.Registration {
 	return registration
 }
 
-// statusOf returns a function for the status of the object that a resource has recorded; nil if it has no status.
+// statusOf returns a function that returns the status of the recorded object; nil if the resource has no status.
 func statusOf(resource Resource) func(op concepts.ConvergingOperation) (concepts.Converging, error) {
 	switch resource := resource.(type) {
 	case concepts.Alive:
@@ -207,17 +207,17 @@ func statusOf(resource Resource) func(op concepts.ConvergingOperation) (concepts
 	}
 }
 
-// rulesVersion is part of the rules of all judges. It changes with the rules of the default handlers.
+// rulesVersion is part of the rules of all judges. It must change when the default handlers change.
 const rulesVersion = "resources/1"
 
-// judge computes the status of the object of a member by the handlers of its resource.
+// judge computes the status of a member's object with the handlers of its resource.
 type judge struct {
 	member *member
 	// suspended means that the object should be suspended.
 	suspended bool
 }
 
-// Rules identifies the handlers: those of this module by a version, and others by the input of the generator, on which
+// Rules identifies the handlers: those of this module by a version, and custom ones by the generator's input, on which
 // they may depend.
 func (j *judge) Rules() string {
 	rules := rulesVersion
@@ -240,7 +240,7 @@ func (j *judge) Judge(object *unstructured.Unstructured) status.Result {
 		if err != nil {
 			return unknown(err)
 		}
-		// A resource that is being suspended need not do its job.
+		// A resource need not do its job while it is being suspended.
 		result := status.Result{Status: status.InProgressStatus, Reason: string(suspension.Status), Message: suspension.Reason, Grade: status.GradeHealthy}
 		if suspension.Status == concepts.SuspensionStatusSuspended {
 			result.Status = status.CurrentStatus
@@ -268,7 +268,7 @@ func (j *judge) Judge(object *unstructured.Unstructured) status.Result {
 	return result
 }
 
-// checkStatus refuses statuses that a handler has made up. A resource that is not graceful has no grade.
+// checkStatus refuses unknown statuses from handlers. A resource that is not Graceful has no grade.
 func checkStatus(converging concepts.Converging, grace concepts.GraceStatusWithReason) error {
 	if checked, ok := converging.(interface{ Check() error }); ok {
 		if err := checked.Check(); err != nil {
@@ -281,7 +281,7 @@ func checkStatus(converging concepts.Converging, grace concepts.GraceStatusWithR
 	return grace.Check()
 }
 
-// statusOf asks the resource how far an object is, and how well it does its job.
+// statusOf returns the resource's answers for an object: its progress, and how well it does its job.
 func (j *judge) statusOf(object *unstructured.Unstructured) (converging concepts.Converging, grace concepts.GraceStatusWithReason, err error) {
 	j.member.set.mu.Lock()
 	defer j.member.set.mu.Unlock()
@@ -301,7 +301,7 @@ func (j *judge) statusOf(object *unstructured.Unstructured) (converging concepts
 	return converging, grace, err
 }
 
-// suspensionOf asks the resource how far the suspension of an object is.
+// suspensionOf returns the resource's answer about the suspension of an object.
 func (j *judge) suspensionOf(object *unstructured.Unstructured) (suspension concepts.SuspensionStatusWithReason, err error) {
 	j.member.set.mu.Lock()
 	defer j.member.set.mu.Unlock()
@@ -318,8 +318,8 @@ func unknown(err error) status.Result {
 	return status.Result{Status: status.UnknownStatus, Message: err.Error()}
 }
 
-// operationOf says how an object got its present spec, as far as it tells: one that was never changed was created; one
-// whose controller has not observed the last change was updated.
+// operationOf returns how an object got its current spec: Created if the spec never changed, Updated if the object's
+// controller has not observed the last change.
 func operationOf(object *unstructured.Unstructured) concepts.ConvergingOperation {
 	observed, found, err := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
 	switch {

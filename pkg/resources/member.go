@@ -34,27 +34,27 @@ type member struct {
 	index        int // in the order in which all resources that the generator has returned are applied, if all are on
 	resource     Resource
 	registration concepts.Registration
-	// step is the step in which the object is applied. Late means that it is mutated only then.
+	// step is the step in which the object is applied. Late means that it is mutated only in that step.
 	step int
 	late bool
-	// trails means that the object is only read, and that no resource which is written comes after it.
+	// trails means that the object is only read, and that no later resource is written.
 	trails bool
 	// prototype has the Go type of the object.
 	prototype client.Object
-	// sources are the members that have the data which this one uses.
+	// sources are the members that provide the data of this one.
 	sources []source
-	// asked means that the data of the object were extracted in this pass, if it has any.
+	// asked means that data were extracted from the object in this pass, if it has any.
 	asked bool
 }
 
-// source is a member that has data.
+// source is a member that provides data.
 type source struct {
 	*member
 
 	cell concepts.Cell
 }
 
-// applyOrder returns the wave of the object; 0 if there is none, or an invalid one, which is refused later.
+// applyOrder returns the wave of the object; 0 if it has none or an invalid one, which is refused later.
 func (m *member) applyOrder() int {
 	order, _ := annotations.Order(m.registration.Policies[types.AnnotationKeySuffixApplyOrder])
 	return order
@@ -77,7 +77,7 @@ func (m *member) object() (client.Object, error) {
 	return behaviors.Attach(object, m.behaviors()...), nil
 }
 
-// mutate applies the mutations to an object that has none of them yet.
+// mutate applies the mutations to an object without any.
 func (m *member) mutate(object client.Object) error {
 	return m.change(func() error {
 		if amendable, ok := m.resource.(concepts.Amendable); ok {
@@ -87,8 +87,8 @@ func (m *member) mutate(object client.Object) error {
 	})
 }
 
-// change has mutations change an object. It refuses those that use data of which it is not known that the object needs
-// them: the object would not follow them.
+// change calls a function that applies mutations. It refuses mutations that use undeclared data, because the object
+// would not follow changes of these data.
 func (m *member) change(mutate func() error) error {
 	m.set.read = m.set.read[:0]
 	err := mutate()
@@ -104,8 +104,7 @@ func (m *member) change(mutate func() error) error {
 	return orRefusal(err)
 }
 
-// orRefusal returns an error of a resource. It is a refusal if it comes from a gate, because that depends on the input
-// only.
+// orRefusal turns an error of a gate into a refusal, because it depends only on the input. Other errors stay the same.
 func orRefusal(err error) error {
 	var gate *feature.GateError
 	var retriable types.RetriableError
@@ -130,9 +129,9 @@ func (m *member) annotate(object client.Object) {
 	}
 }
 
-// behaviors returns what the object brings along.
+// behaviors returns the behaviors of the object.
 func (m *member) behaviors() []any {
-	// Resources that are off count, so that switching one on does not change the others.
+	// Resources that are off count, so switching one on does not change the others.
 	all := []any{behaviors.DeleteOrder(max(-m.index, types.MinOrder))}
 	if m.step > 0 {
 		all = append(all, behaviors.AtStep(m.step))
@@ -153,7 +152,7 @@ func (m *member) behaviors() []any {
 		all = append(all, suspending{m})
 	}
 	if len(m.set.cells) > 0 {
-		// Each object has it, because transformers may remove some.
+		// Each object has this behavior, because transformers may remove some objects.
 		all = append(all, behaviors.Reset(m.set.reset))
 	}
 	if grace := m.grace(); grace > 0 {
@@ -197,8 +196,8 @@ func (m *member) guard() (reason string, err error) {
 	}
 }
 
-// checkSources refuses data of objects whose turn has not come: they would be awaited for ever. The order of resources
-// does not decide alone.
+// checkSources refuses data of objects that are applied later, because the wait would never end. The order of the
+// resources is not enough to prevent this.
 func (m *member) checkSources() error {
 	var problems []string
 	for _, source := range m.sources {
@@ -213,7 +212,7 @@ func (m *member) checkSources() error {
 	return nil
 }
 
-// extract takes data from the object as it is in the cluster.
+// extract extracts data from the object as it is in the cluster.
 func (m *member) extract(object *unstructured.Unstructured) error {
 	m.set.mu.Lock()
 	defer m.set.mu.Unlock()
@@ -228,7 +227,7 @@ func (m *member) extract(object *unstructured.Unstructured) error {
 	return extractable.ExtractData() //nolint:wrapcheck // the reconciler names the object
 }
 
-// record tells the resource how its object is in the cluster.
+// record passes the object in the cluster to the resource.
 func (m *member) record(object *unstructured.Unstructured) error {
 	recorder, ok := m.resource.(concepts.ObservationRecorder)
 	if !ok {
@@ -264,7 +263,7 @@ func (m *member) amend(manifest *unstructured.Unstructured, change func(concepts
 	})
 }
 
-// keepPolicies keeps the policies with which the object was announced, whatever mutations make of its annotations.
+// keepPolicies restores the original policies after mutations have changed the annotations.
 func (m *member) keepPolicies(object client.Object, announced map[string]string) {
 	isPolicy := func(key, _ string) bool { return strings.HasPrefix(key, m.set.annotationPrefix) }
 	values := maps.Clone(object.GetAnnotations())
@@ -281,7 +280,7 @@ func (m *member) keepPolicies(object client.Object, announced map[string]string)
 	object.SetAnnotations(values)
 }
 
-// noteWarnings keeps what mutations have noticed.
+// noteWarnings records the warnings of the last mutation.
 func (m *member) noteWarnings() {
 	warning, ok := m.resource.(concepts.Warning)
 	if !ok {
@@ -295,8 +294,7 @@ func (m *member) noteWarnings() {
 	}
 }
 
-// read returns how an object of another owner is read. Again means that another read decides whether it is
-// ready.
+// read returns how an object of another owner is read. Again means that another read decides whether it is ready.
 func (m *member) read(again bool) (behaviors.Read, error) {
 	object, err := m.resource.Object()
 	if err != nil {
@@ -317,7 +315,7 @@ func (m *member) read(again bool) (behaviors.Read, error) {
 	return read, nil
 }
 
-// readSources returns the objects of others whose data this one uses, except those that it reads anyway.
+// readSources returns the read-only members that provide data of this one, except the given ones.
 func (m *member) readSources(besides []*member) []*member {
 	var sources []*member
 	for _, source := range m.sources {
@@ -328,7 +326,7 @@ func (m *member) readSources(besides []*member) []*member {
 	return sources
 }
 
-// take takes data from an object of another owner; nil if it does not exist.
+// take extracts data from an object of another owner; nil if it does not exist.
 func (m *member) take(object *unstructured.Unstructured) error {
 	if object != nil {
 		return m.extract(object)
@@ -336,7 +334,7 @@ func (m *member) take(object *unstructured.Unstructured) error {
 	m.set.mu.Lock()
 	defer m.set.mu.Unlock()
 	m.asked, m.set.dirty = true, true
-	// If nothing comes later, only the judge waits for the object.
+	// If nothing is applied later, only the judge waits for the object.
 	if m.registration.Absence == concepts.AbsenceIsFine || m.trails {
 		return nil
 	}
@@ -346,7 +344,7 @@ func (m *member) take(object *unstructured.Unstructured) error {
 // suspending is the behavior of a member with a suspended form.
 type suspending struct{ member *member }
 
-// Suspend makes the suspended form of a manifest.
+// Suspend turns a manifest into its suspended form.
 func (s suspending) Suspend(manifest *unstructured.Unstructured) error {
 	return s.member.amend(manifest, concepts.Amendable.AmendSuspended)
 }
@@ -362,13 +360,13 @@ func (s suspending) IsDeleted() bool {
 // SuspensionJudge returns the judge of the suspended form.
 func (s suspending) SuspensionJudge() status.Judge { return &judge{member: s.member, suspended: true} }
 
-// grace returns how long the object may be not ready before its grade counts.
+// grace returns how long the object may be unready before its grade counts.
 func (m *member) grace() time.Duration {
 	return cmp.Or(m.registration.GracePeriod, m.set.grace)
 }
 
-// decode returns a copy of an object with the Go type of a prototype. It has only those fields that the Go type knows; if
-// asked for, decode also returns the others.
+// decode returns a copy of an object with the Go type of a prototype. It drops fields that the Go type does not have;
+// if exact is true, it also returns these.
 func decode(object *unstructured.Unstructured, prototype client.Object, exact bool) (result client.Object, unknown []string, err error) {
 	if _, ok := prototype.(*unstructured.Unstructured); ok {
 		return object.DeepCopy(), nil, nil
@@ -390,8 +388,8 @@ func decode(object *unstructured.Unstructured, prototype client.Object, exact bo
 	return result, nil, nil
 }
 
-// edit has a function change a manifest by way of the Go type of a prototype. Fields that the Go type does not know
-// stay. If one of them is in a list that the function changes, edit fails, and the manifest stays as it is.
+// edit applies a function to a manifest through the Go type of a prototype. Fields that the Go type does not have stay.
+// If the function changes a list with such a field, edit fails, and the manifest stays the same.
 func edit(manifest *unstructured.Unstructured, prototype client.Object, change func(client.Object) error) error {
 	object, unknown, err := decode(manifest, prototype, true)
 	if err != nil {
@@ -427,7 +425,7 @@ func edit(manifest *unstructured.Unstructured, prototype client.Object, change f
 	return nil
 }
 
-// merge makes the changes of one content in another one.
+// merge applies the difference between two contents to a target.
 func merge(target, before, after map[string]any) {
 	for key, value := range after {
 		was, had := before[key]

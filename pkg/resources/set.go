@@ -22,24 +22,23 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// set has the resources of one component. Functions of its resources are called one at a time: by the pass, and by
-// watches that judge objects.
+// set contains the resources of one component. Their functions are called one at a time, by the pass and by watches
+// that judge objects.
 type set struct {
 	mu sync.Mutex
 
 	members []*member
 	// off are resources whose gates are off.
 	off []*member
-	// cells are all data that are extracted.
+	// cells are all extracted data.
 	cells []concepts.Cell
-	// read are the data that mutations have used since it was cleared.
+	// read are the data that mutations have used since it was last cleared.
 	read []concepts.Cell
-	// dirty means that members were asked for data since the last reset.
+	// dirty means that data were requested from members since the last reset.
 	dirty bool
 	// owns means that some resources are written, if they are on.
 	owns bool
-	// varies means that the set must not be used again, custom that some of its members have statuses that depend on
-	// the input.
+	// varies means that the set must not be reused, custom that the statuses of some members depend on the input.
 	varies, custom bool
 	// input identifies the input, if custom.
 	input            string
@@ -48,8 +47,8 @@ type set struct {
 	warnings         []string
 }
 
-// newSet returns the set of those resources whose gates are on. It fails if they do not fit together; the error names
-// all that is wrong.
+// newSet returns the set of the resources whose gates are on. It fails if they do not fit together; the error lists all
+// problems.
 func newSet(resources []Resource) (*set, error) {
 	s := &set{}
 	var problems []error
@@ -77,8 +76,8 @@ func newSet(resources []Resource) (*set, error) {
 	return s, s.checkAmendable()
 }
 
-// arrange brings the members into the order in which they are applied, and takes those out that are off. The others must
-// have different identities.
+// arrange sorts the members by apply order and removes those that are off. The remaining ones must have different
+// identities.
 func (s *set) arrange() []error {
 	slices.SortStableFunc(s.members, func(a, b *member) int { return cmp.Compare(a.applyOrder(), b.applyOrder()) })
 	var problems []error
@@ -106,8 +105,8 @@ func (s *set) arrange() []error {
 	return problems
 }
 
-// checkData checks that data are extracted before they are used, and that different data have different names. Data
-// that are optional need not be extracted at all, because the resource that has them may be off.
+// checkData checks that data are extracted before they are used, and that different data have different names. Optional
+// data need not be extracted, because the resource that provides them may be off.
 func (s *set) checkData() []error {
 	var problems []error
 	all, names := map[concepts.Cell]bool{}, map[string]concepts.Cell{}
@@ -146,7 +145,7 @@ func (s *set) checkData() []error {
 	return problems
 }
 
-// whyMissing says why no resource before a user extracts data.
+// whyMissing returns why no earlier resource extracts the data.
 func (s *set) whyMissing(cell concepts.Cell) string {
 	produces := func(m *member) bool { return slices.Contains(m.registration.Produces, cell) }
 	if i := slices.IndexFunc(s.members, produces); i >= 0 {
@@ -158,7 +157,7 @@ func (s *set) whyMissing(cell concepts.Cell) string {
 	return "which no resource extracts"
 }
 
-// checkAmendable refuses resources that must be mutated later than when the object is made, and cannot.
+// checkAmendable refuses resources that must be mutated after their object was created, but are not Amendable.
 func (s *set) checkAmendable() error {
 	var problems []string
 	for _, m := range s.members {
@@ -176,14 +175,14 @@ func (s *set) checkAmendable() error {
 	return nil
 }
 
-// assignSteps decides in which step each member is applied, and which are mutated only then. A step begins with a member
-// that is guarded or cannot do without data, with one that comes after an object without which nothing goes on, and with
-// one that may use data of the step before. What is read is there when a step begins.
+// assignSteps assigns a step to each member, and decides which members are mutated late. A member begins a step if it
+// is guarded, requires data, follows a blocking read-only object, or may use data of the previous step. Read-only
+// objects are read before the step begins.
 func (s *set) assignSteps() {
 	step, begun := 0, false           // the present step, and whether it has members
 	blocked := false                  // an object without which nothing goes on is read before the next member
 	fresh := map[concepts.Cell]bool{} // the data that are extracted from members of the step
-	// Functions extract data that are in no cell: from members of a step before, and of this one.
+	// Functions extract data that are in no cell, from members of an earlier step and of this step.
 	closures, freshClosures := false, false
 	for _, m := range s.members {
 		r := m.registration
@@ -208,8 +207,8 @@ func (s *set) assignSteps() {
 	}
 }
 
-// objects returns the objects of all members that are written, with their behaviors. What is only read is read for the
-// next one that is written.
+// objects returns the objects of all written members, with their behaviors. Read-only objects are read before the next
+// written one.
 func (s *set) objects() ([]client.Object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,8 +226,7 @@ func (s *set) objects() ([]client.Object, error) {
 		if object, err = withReads(object, reads, false); err != nil {
 			return nil, err
 		}
-		// Objects of managed types are applied later than others of their wave, so a user also reads what it needs
-		// itself.
+		// Objects of managed types are applied later than others of their wave, so each user also reads what it needs.
 		if object, err = withReads(object, m.readSources(reads), true); err != nil {
 			return nil, err
 		}
@@ -251,7 +249,7 @@ func (s *set) objects() ([]client.Object, error) {
 	return objects, nil
 }
 
-// withReads attaches what is read to an object. Again means that other objects read it as well, and await it.
+// withReads attaches reads to an object. Again means that other objects read the members as well, and await them.
 func withReads(object client.Object, members []*member, again bool) (client.Object, error) {
 	if len(members) == 0 {
 		return object, nil
@@ -286,7 +284,7 @@ func (s *set) reset() {
 	}
 }
 
-// Warnings returns what mutations have noticed until now.
+// Warnings returns the warnings of all mutations so far.
 func (s *set) Warnings() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -34,26 +34,25 @@ const (
 	programGuard             = "guard"
 )
 
-// programKube is the executable behind the four programs of the control plane.
+// programKube is the executable of the four programs of the control plane.
 const programKube = "kube"
 
-// assetsVariable is the environment variable by which the tools around Kubernetes find their binaries.
+// assetsVariable is the environment variable with the folder of binaries that Kubernetes' test tools use.
 const assetsVariable = "KUBEBUILDER_ASSETS"
 
 // lockInterval is the pause between two attempts to get a lock that another process holds.
 const lockInterval = 200 * time.Millisecond
 
-// sources hold the programs' source code. Files go.mod or a second package main would not belong to this module, so
-// those files have the extension .txt here.
+// sources contains the programs' source code. Files with the name go.mod, or in a second package main, could not be
+// part of this module, so these files have the extension .txt here.
 //
 //go:embed program
 var sources embed.FS
 
-// Assets returns a folder that holds all programs: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok,
-// and guard. That is KUBEBUILDER_ASSETS if it holds them all. Otherwise it is a folder in the user's cache directory,
-// and Assets builds the programs if they are missing there. Building takes some minutes, and needs the go command and,
-// unless all modules are cached, the module proxy. Processes that need the same programs at the same time build them
-// once.
+// Assets returns a folder that contains all programs: etcd, kube-apiserver, kube-controller-manager, kube-scheduler,
+// kwok, and guard. That is KUBEBUILDER_ASSETS if it contains them all. Otherwise it is a folder in the user's cache
+// directory, where Assets builds missing programs. Building takes some minutes, and needs the go command and, unless
+// all modules are cached, the module proxy. If several processes need the same programs at once, only one builds them.
 //
 // Assets writes its progress to progress, which may be nil.
 func Assets(ctx context.Context, progress io.Writer) (string, error) {
@@ -92,8 +91,8 @@ func Assets(ctx context.Context, progress io.Writer) (string, error) {
 	return dir, nil
 }
 
-// CacheDir is the folder for everything that outlives a sandbox: "component-operator-runtime/sandbox" in
-// the user's cache directory.
+// CacheDir returns the folder for everything that outlives a sandbox: "component-operator-runtime/sandbox" in the
+// user's cache directory.
 func CacheDir() (string, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -102,7 +101,7 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "component-operator-runtime", "sandbox"), nil
 }
 
-// programs returns the path of each program: from KUBEBUILDER_ASSETS if it is there, else from the built ones.
+// programs returns the path of each program: the one in KUBEBUILDER_ASSETS if it exists, otherwise the built one.
 func programs(ctx context.Context, progress io.Writer) (map[string]string, error) {
 	dir, err := Assets(ctx, progress)
 	if err != nil {
@@ -152,7 +151,7 @@ func sourcesKey() (string, error) {
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
 }
 
-// waitForLock locks the file. If another process holds it, waitForLock says so once, and waits.
+// waitForLock locks the file. If another process holds the lock, it reports that once to progress, and waits.
 func waitForLock(ctx context.Context, path string, progress io.Writer) (lock *os.File, err error) {
 	tell := sync.OnceFunc(func() { _, _ = fmt.Fprintln(progress, "waiting for another process that is building Kubernetes") })
 	err = wait.PollUntilContextCancel(ctx, lockInterval, true, func(context.Context) (bool, error) {
@@ -198,7 +197,7 @@ func buildInto(ctx context.Context, dir string, progress io.Writer) error {
 		command := exec.CommandContext(ctx, compiler, args...)
 		command.Dir = build.dir
 		command.Env = append(command.Environ(), buildEnvironment...) // the last value of a variable counts
-		// An interrupted go command leaves compilers behind, which may hold its output open.
+		// An interrupted go command leaves compilers behind, which may keep its output open.
 		command.WaitDelay = time.Second
 		_, _ = fmt.Fprintf(progress, "building %s of Kubernetes %s, which is needed only once\n", build.output, Version)
 		if output, err := command.CombinedOutput(); err != nil {
@@ -220,7 +219,7 @@ func buildInto(ctx context.Context, dir string, progress io.Writer) error {
 // buildTail is the number of output lines shown of a failed build.
 const buildTail = 30
 
-// removeAbandoned removes remains of killed builds of dir. Its caller holds the lock of dir.
+// removeAbandoned removes the remains of killed builds of dir. The caller must hold the lock of dir.
 func removeAbandoned(dir string) error {
 	abandoned, err := filepath.Glob(dir + ".build-*")
 	if err != nil {
@@ -259,7 +258,7 @@ func writeSources(dir string) error {
 	})
 }
 
-// linkerFlags set the version: otherwise the API server reports v0.0.0, and charts with a kubeVersion refuse it.
+// linkerFlags set the version: otherwise the API server would report v0.0.0, and charts with a kubeVersion refuse it.
 func linkerFlags() []string {
 	const variable = "k8s.io/component-base/version."
 	numbers := strings.Split(strings.TrimPrefix(Version, "v"), ".")
@@ -272,8 +271,8 @@ func linkerFlags() []string {
 	}
 }
 
-// buildEnvironment leaves no settings for other builds: a vendor folder, a workspace, another platform, the race
-// detector. GOFLAGS must not be empty, or a value from "go env -w" would apply.
+// buildEnvironment overrides settings that are meant for other builds: a vendor folder, a workspace, another platform,
+// the race detector. GOFLAGS must not be empty; otherwise, a value from "go env -w" would apply.
 var buildEnvironment = []string{
 	"CGO_ENABLED=0", "GO111MODULE=on", "GOARCH=" + runtime.GOARCH, "GOFLAGS=-mod=readonly", "GOOS=" + runtime.GOOS, "GOTOOLCHAIN=local", "GOWORK=off",
 }

@@ -24,7 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// fieldManager writes the sandbox's own objects.
+// fieldManager is the field manager of the sandbox's own objects.
 const fieldManager = "component-operator-sandbox"
 
 // kwokConfig configures how nodes and pods behave.
@@ -32,12 +32,12 @@ const fieldManager = "component-operator-sandbox"
 //go:embed cluster/kwok.yaml
 var kwokConfig []byte
 
-// clusterObjects exist in every sandbox that has controllers.
+// clusterObjects exist in every sandbox with controllers.
 //
 //go:embed cluster/objects.yaml
 var clusterObjects []byte
 
-// bootstrapConfig is the configuration for the sandbox's own few requests.
+// bootstrapConfig returns the client configuration for the sandbox's own few requests.
 func (s *Sandbox) bootstrapConfig() *rest.Config {
 	config := s.Config()
 	config.UserAgent = fieldManager
@@ -45,8 +45,8 @@ func (s *Sandbox) bootstrapConfig() *rest.Config {
 	return config
 }
 
-// createObjects writes the nodes and the cluster's own objects. It keeps or updates those of an earlier run in the same
-// data folder.
+// createObjects creates the nodes and the cluster's own objects. It keeps or updates those of an earlier run in the
+// same data folder.
 func (s *Sandbox) createObjects(ctx context.Context) error {
 	if s.options.APIServerOnly {
 		return nil
@@ -89,7 +89,7 @@ func (s *Sandbox) applyClusterObjects(ctx context.Context) error {
 	}
 }
 
-// newNode returns a node that is ready from the start, and has room for the pods of any test.
+// newNode returns a node that is ready from the start and has room for the pods of any test.
 func newNode(index int) *corev1.Node {
 	name := fmt.Sprintf("node-%d", index)
 	now := metav1.Now()
@@ -124,7 +124,7 @@ func newNode(index int) *corev1.Node {
 	}
 }
 
-// awaitCluster waits until controllers would act on pods and Jobs in the namespace "default".
+// awaitCluster waits until controllers act on pods and Jobs in the namespace "default".
 func (s *Sandbox) awaitCluster(ctx context.Context) error {
 	for _, wait := range []struct {
 		what  string
@@ -163,8 +163,8 @@ func (s *Sandbox) nodesReady(ctx context.Context) (bool, string) {
 	return true, ""
 }
 
-// jobsAnnotated reports whether the API server enforces the policy for failing Jobs. It is true if the server has no
-// policies of that kind.
+// jobsAnnotated reports whether the API server enforces the policy for failing Jobs. It returns true if the server does
+// not support policies of that kind.
 func (s *Sandbox) jobsAnnotated(ctx context.Context) (bool, string) {
 	_, err := s.client.AdmissionregistrationV1().MutatingAdmissionPolicies().List(ctx, metav1.ListOptions{Limit: 1})
 	if apierrors.IsNotFound(err) {

@@ -30,14 +30,14 @@ import (
 // serviceRange is the address range of Services. The certificate of the API server contains its first address.
 const serviceRange = "10.96.0.0/16"
 
-// Limits for the clients of controllers and scheduler. The defaults (20 requests per second) are made for shared
-// clusters, and tests would wait for them.
+// Limits for the clients of controllers and scheduler. The defaults (20 requests per second) are meant for shared
+// clusters, and would slow down tests.
 const (
 	clientQPS   = 500
 	clientBurst = 1000
 )
 
-// layout says where the files of one sandbox are.
+// layout contains the paths of the files of one sandbox.
 type layout struct {
 	data string // kept if the user gave it
 	run  string // deleted at the end in any case
@@ -50,10 +50,10 @@ func (l layout) log(program string) string { return filepath.Join(l.data, "logs"
 
 func (l layout) file(name string) string { return filepath.Join(l.data, name) }
 
-// kubeconfig of one of the programs, as opposed to that of the administrator.
+// kubeconfig returns the path of the kubeconfig of a program. The administrator has another one.
 func (l layout) kubeconfig(program string) string { return l.file(program + ".kubeconfig") }
 
-// etcdArgs make etcd serve on a Unix socket: no other user can reach it there, and it collides with no port. It has no
+// etcdArgs make etcd serve on a Unix socket: no other user can reach it there, and no port can collide. It has no
 // peers, but requires a port for them.
 func etcdArgs(l layout) []string {
 	return []string{
@@ -154,10 +154,10 @@ func kwokArgs(l layout) ([]string, error) {
 	return []string{"--kubeconfig=" + l.kubeconfig(programKwok), "--config=" + l.file("kwok.yaml")}, nil
 }
 
-// validity of all certificates: long enough for data folders that are kept.
+// validity is the lifetime of all certificates, long enough for data folders that are kept.
 const validity = 10 * 365 * 24 * time.Hour
 
-// pki is a folder with the certificates and keys of one sandbox. They are made once, so that tokens and kubeconfigs stay
+// pki is a folder with the certificates and keys of one sandbox. They are created once, so tokens and kubeconfigs stay
 // valid as long as the folder is kept.
 type pki struct {
 	dir string
@@ -221,8 +221,8 @@ func (p *pki) cert(name string) string { return filepath.Join(p.dir, name+".crt"
 
 func (p *pki) key(name string) string { return filepath.Join(p.dir, name+".key") }
 
-// issue makes a key and a certificate: without an issuer that of an authority, otherwise one for clients or, with the
-// names and addresses of the API server, for that.
+// issue creates a key and a certificate: without an issuer, for an authority; otherwise for a client or for the API
+// server, with its names and addresses.
 func (p *pki) issue(issuer *authority, name string, subject pkix.Name) (*authority, error) {
 	key, err := p.createKey(name)
 	if err != nil {
@@ -266,11 +266,11 @@ func (p *pki) createKey(name string) (crypto.Signer, error) {
 	return key, os.WriteFile(p.key(name), content, 0o600)
 }
 
-// contextName names cluster, user and context in the sandbox's kubeconfigs, and distinguishes them from other
+// contextName is the name of cluster, user and context in the sandbox's kubeconfigs. It distinguishes them from other
 // kubeconfigs.
 const contextName = "component-operator-sandbox"
 
-// writeKubeconfig writes a self-contained kubeconfig for the user with that certificate.
+// writeKubeconfig writes a self-contained kubeconfig for the user with the certificate of that name.
 func (p *pki) writeKubeconfig(path, server, user string) error {
 	config := clientcmdapi.NewConfig()
 	config.Clusters[contextName] = &clientcmdapi.Cluster{Server: server, CertificateAuthority: p.cert("ca")}
@@ -287,7 +287,7 @@ func (p *pki) writeKubeconfig(path, server, user string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	// Write another file and rename it, so that readers never see half of it.
+	// Write another file and rename it, so that readers never see a partial file.
 	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
 	if err != nil {
 		return err
@@ -300,8 +300,8 @@ func (p *pki) writeKubeconfig(path, server, user string) error {
 	return os.Rename(temporary.Name(), path)
 }
 
-// checkKubeconfig refuses to overwrite a file that no sandbox has written: it may be the user's only access to a
-// cluster.
+// checkKubeconfig returns an error if a file was not written by a sandbox, because it may be the user's only access to
+// a cluster.
 func checkKubeconfig(path string) error {
 	config, err := clientcmd.LoadFromFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

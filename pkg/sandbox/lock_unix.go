@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// lockFile creates the file if need be and locks it until it is closed or the process ends. It does not wait: if the
-// file is locked already, the error is errLocked.
+// lockFile creates the file if necessary and locks it until it is closed or the process ends. It does not wait: if the
+// file is already locked, the error is errLocked.
 func lockFile(path string) (*os.File, error) {
 	for {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -35,8 +35,8 @@ func lockFile(path string) (*os.File, error) {
 	}
 }
 
-// unlock releases the lock and closes the file. Closing alone releases it only when no process that this one is just
-// starting has a copy of the descriptor.
+// unlock releases the lock and closes the file. Closing alone would not release it while a process that is just being
+// started has a copy of the descriptor.
 func unlock(file *os.File) {
 	_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
 	_ = file.Close()

@@ -14,11 +14,11 @@ import (
 	"strings"
 )
 
-// logTail is the number of log lines shown of a program that failed.
+// logTail is the number of log lines shown of a failed program.
 const logTail = 20
 
-// lifeline is a pipe that is never written to. Guards hold the read end, only this process holds the write end; when
-// that is closed, by close or by the death of this process, the guards end their programs.
+// lifeline is a pipe that is never written to. Guards hold the read end, and only this process holds the write end.
+// When it is closed, by close or by the death of this process, the guards end their programs.
 type lifeline struct {
 	read, write *os.File
 }
@@ -36,8 +36,8 @@ func (l *lifeline) close() {
 	_ = l.read.Close()
 }
 
-// guarded returns the command that runs args below the guard. The guard removes the folder, if one is given, when the
-// lifeline breaks.
+// guarded returns the command that runs args below the guard. When the lifeline breaks, the guard removes the given
+// folder, if any.
 func (l *lifeline) guarded(guard, remove string, args []string) *exec.Cmd {
 	command := exec.Command(guard, append([]string{"-remove", remove, "--"}, args...)...)
 	command.ExtraFiles = []*os.File{l.read}

@@ -23,11 +23,11 @@ var ErrRegistered = errors.New("a sandbox with this kubeconfig path is already r
 // errLocked means that another process, or another lock of this one, holds the file.
 var errLocked = errors.New("locked by another process")
 
-// Registration announces this process as the one that runs the sandbox of a kubeconfig path, so that [End] can find it.
-// It ends with the process at the latest.
+// Registration announces this process as the one that runs the sandbox with a kubeconfig path, so that [End] can find
+// it. It ends with the process at the latest.
 //
-// It is a file in the user's cache directory that the process keeps locked. The process number in it counts only while
-// it is locked: otherwise, the number may belong to another process by now.
+// It is a file in the user's cache directory that the process keeps locked. The process ID in it is valid only while
+// the file is locked: afterwards, another process may have the same ID.
 type Registration struct {
 	path string
 	file *os.File
@@ -39,7 +39,7 @@ type record struct {
 	PID        int    `json:"pid"`
 }
 
-// Register fails with [ErrRegistered] if the path is taken. A process that registers must end on SIGTERM.
+// Register returns [ErrRegistered] if the path is taken. A process that registers must end on SIGTERM.
 func Register(kubeconfig string) (*Registration, error) {
 	kubeconfig, path, err := recordPath(kubeconfig)
 	if err != nil {
@@ -69,13 +69,13 @@ func Register(kubeconfig string) (*Registration, error) {
 
 // Release ends the registration.
 func (r *Registration) Release() {
-	// In this order: while the file is locked, no other process can have replaced it.
+	// The order matters: while the file is locked, no other process can have replaced it.
 	_ = os.Remove(r.path)
 	unlock(r.file)
 }
 
 // Registered returns all kubeconfig paths that processes of this user have registered and not released. Some of these
-// processes may have died since; [End] finds out.
+// processes may have died since; [End] checks that.
 func Registered() ([]string, error) {
 	dir, err := recordsDir()
 	if err != nil {
@@ -94,8 +94,8 @@ func Registered() ([]string, error) {
 	return paths, nil
 }
 
-// End asks the process that has registered the kubeconfig path to end, and returns when it is gone. It returns false if
-// there is no such process, and then removes the remains of a crashed one. A process cannot end itself this way.
+// End asks the process that has registered the kubeconfig path to end, and returns when it is gone. If there is no such
+// process, it removes the remains of a crashed one and returns false. A process cannot end itself this way.
 func End(ctx context.Context, kubeconfig string) (bool, error) {
 	kubeconfig, path, err := recordPath(kubeconfig)
 	if err != nil {
@@ -135,7 +135,7 @@ func End(ctx context.Context, kubeconfig string) (bool, error) {
 	}
 }
 
-// askToEnd asks a process to end. It may have ended.
+// askToEnd sends SIGTERM to a process, which may have ended already.
 func askToEnd(pid int) error {
 	process, err := os.FindProcess(pid)
 	if err == nil {
@@ -147,7 +147,7 @@ func askToEnd(pid int) error {
 	return err
 }
 
-// readRecord returns the content of a record. It is empty if a process is writing it, or was when it died.
+// readRecord returns the content of a record; empty if a process is writing it, or died while writing.
 func readRecord(path string) record {
 	var found record
 	if content, err := os.ReadFile(path); err == nil && json.Unmarshal(content, &found) != nil {
@@ -156,7 +156,7 @@ func readRecord(path string) record {
 	return found
 }
 
-// removeStale removes the kubeconfig of a process that has died.
+// removeStale removes the kubeconfig of a dead process.
 func removeStale(found record) error {
 	if found.Kubeconfig == "" || checkKubeconfig(found.Kubeconfig) != nil {
 		return nil
@@ -172,7 +172,7 @@ func recordsDir() (string, error) {
 	return filepath.Join(cache, "running"), err
 }
 
-// recordPath returns the absolute kubeconfig path and that of its record.
+// recordPath returns the absolute kubeconfig path and the path of its record.
 func recordPath(kubeconfig string) (absolute, path string, err error) {
 	absolute, err = filepath.Abs(kubeconfig)
 	if err != nil {

@@ -26,8 +26,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// startTimeout bounds the time from the start of the first program to the readiness of all: some seconds on an idle
-// machine.
+// startTimeout limits the time between starting the first program and the readiness of all. On an idle machine, it
+// takes some seconds.
 const startTimeout = 3 * time.Minute
 
 // Sandbox is a running Kubernetes. Its methods may be called from several goroutines.
@@ -50,10 +50,10 @@ type Sandbox struct {
 	processes []*process
 }
 
-// Start builds the programs if need be and starts a Kubernetes with them. When it returns, the API server is ready, the
-// nodes are schedulable, and the namespace "default" has its service account. Start has a timeout of its own for
-// starting, but none for building; the context ends both. After Start has returned, the context has no effect: the
-// sandbox runs until [Sandbox.Stop] or until this process ends.
+// Start builds the programs if necessary and starts a Kubernetes with them. When it returns, the API server is ready,
+// the nodes are schedulable, and the namespace "default" has its service account. Starting has its own timeout,
+// building has none; the context ends both. After Start has returned, the context has no effect: the sandbox runs until
+// [Sandbox.Stop] or until this process ends.
 //
 // If a program of Kubernetes cannot start, the error ends with the last lines of its log.
 func Start(ctx context.Context, options Options) (*Sandbox, error) {
@@ -73,7 +73,7 @@ func Start(ctx context.Context, options Options) (*Sandbox, error) {
 	s := &Sandbox{options: options, programs: programs, stopping: make(chan struct{})}
 	s.working, s.fail = context.WithCancelCause(context.Background())
 	if err := s.start(ctx); err != nil {
-		// The context may be the reason of the failure; stopping must not depend on it.
+		// The context may be the reason for the failure; stopping must not depend on it.
 		return nil, errors.Join(fmt.Errorf("starting the sandbox: %w", err), s.Stop(context.WithoutCancel(ctx)))
 	}
 	return s, nil
@@ -126,9 +126,9 @@ func (s *Sandbox) prepare() error {
 	return err
 }
 
-// calm lets the API server's heap grow to five times its live size, not twice, before it collects garbage, while the
-// heap is small and unless the user sets it otherwise: collections take a third of the time of a busy API server, and
-// developers' machines have the memory.
+// calm makes the API server collect garbage less often: while the heap is small, it may grow to five times its live
+// size instead of twice. Otherwise, collections take a third of the time of a busy API server, and developers' machines
+// have enough memory. The user's own settings win.
 func calm(environment []string) []string {
 	for name, value := range map[string]string{"GOGC": "400", "GOMEMLIMIT": "4GiB"} {
 		if os.Getenv(name) == "" {
@@ -185,18 +185,18 @@ func (s *Sandbox) watch(p *process) {
 // Kubeconfig returns the path of the administrator's kubeconfig.
 func (s *Sandbox) Kubeconfig() string { return s.kubeconfig }
 
-// Config returns a new client configuration of the administrator, with client-go's default rate limits.
+// Config returns a new client configuration for the administrator, with client-go's default rate limits.
 func (s *Sandbox) Config() *rest.Config { return rest.CopyConfig(s.config) }
 
-// Failed is closed when a program of the sandbox has ended unexpectedly. The sandbox is then unusable, and must still
-// be stopped; [Sandbox.Failure] returns the reason.
+// Failed returns a channel that is closed when a program of the sandbox has ended unexpectedly. The sandbox is then
+// unusable, but must still be stopped; [Sandbox.Failure] returns the reason.
 func (s *Sandbox) Failed() <-chan struct{} { return s.working.Done() }
 
-// Failure returns why the sandbox has failed, with the last log lines of the program, or nil if it has not.
+// Failure returns why the sandbox has failed, with the program's last log lines; nil if it has not failed.
 func (s *Sandbox) Failure() error { return context.Cause(s.working) }
 
 // Stop ends all programs, waits until they are gone, and removes temporary files, including the kubeconfig. It may be
-// called again. The error is that of the context, or of removing files.
+// called again. It returns errors of the context and of removing files.
 func (s *Sandbox) Stop(ctx context.Context) error {
 	s.stopOnce.Do(func() {
 		close(s.stopping)
@@ -244,25 +244,25 @@ const (
 // Version is the version of Kubernetes that the sandbox runs.
 const Version = "v1.36.3"
 
-// maxNodes keeps node names, leases and start time within reason.
+// maxNodes keeps node names, leases and start time within limits.
 const maxNodes = 1000
 
 // Options configure [Start].
 type Options struct {
-	// DataDir keeps the data of etcd, the certificate authority, and the programs' logs. A later sandbox in the same
+	// DataDir contains the data of etcd, the certificate authority, and the programs' logs. A later sandbox in the same
 	// folder continues where the earlier one ended; two at the same time are refused. Defaults to a new temporary
-	// folder that is deleted when the sandbox ends, however it ends.
+	// folder, which is deleted when the sandbox ends, however it ends.
 	DataDir string
 
 	// KubeconfigPath is the path of the cluster administrator's kubeconfig, which has mode 0600. Start replaces a file
-	// that an earlier sandbox wrote, and fails if the path has any other file. The file is removed when the sandbox
-	// stops. Defaults to "kubeconfig" in the data folder.
+	// that an earlier sandbox wrote, and fails if any other file exists. The file is removed when the sandbox stops.
+	// Defaults to "kubeconfig" in the data folder.
 	KubeconfigPath string
 
-	// Nodes is the number of simulated nodes. Defaults to 1. Negative for none.
+	// Nodes is the number of simulated nodes. Defaults to 1. Negative means none.
 	Nodes int
 
-	// APIServerOnly leaves out the controllers, the scheduler and the nodes: objects stay as they are written.
+	// APIServerOnly leaves out the controllers, the scheduler and the nodes: objects stay as they were written.
 	// Defaults to false.
 	APIServerOnly bool
 
@@ -274,7 +274,7 @@ type Options struct {
 	Log io.Writer
 }
 
-// withDefaults returns the options with absolute paths and defaults, except that of DataDir.
+// withDefaults returns the options with absolute paths and all defaults except for DataDir.
 func (o Options) withDefaults() (Options, error) {
 	var errs []error
 	for _, path := range []*string{&o.DataDir, &o.KubeconfigPath, &o.AuditLog} {
@@ -302,10 +302,10 @@ func (o Options) withDefaults() (Options, error) {
 // pollInterval is the pause between two checks.
 const pollInterval = 50 * time.Millisecond
 
-// portAttempts is how often another port is tried if another program took the chosen one before the API server could.
+// portAttempts is the maximum number of ports to try if other programs take the chosen ports first.
 const portAttempts = 5
 
-// errPortTaken means that the API server could not listen because another program has the port.
+// errPortTaken means that the API server could not listen because another program uses the port.
 var errPortTaken = errors.New("another program uses the port")
 
 // startControlPlane starts etcd and the API server side by side and waits until the latter is ready.
@@ -361,7 +361,7 @@ func (s *Sandbox) startAPIServer(ctx context.Context) error {
 	return nil
 }
 
-// freePort returns a port that is free right now.
+// freePort returns a currently free port.
 func freePort() (string, error) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -372,7 +372,7 @@ func freePort() (string, error) {
 	return port, err
 }
 
-// writeKubeconfigs writes one kubeconfig per program, that of the administrator last.
+// writeKubeconfigs writes one kubeconfig per program, and the administrator's last.
 func (s *Sandbox) writeKubeconfigs(server string) error {
 	for _, program := range []string{programControllerManager, programScheduler, programKwok} {
 		if err := s.layout.pki.writeKubeconfig(s.layout.kubeconfig(program), server, program); err != nil {
@@ -418,8 +418,8 @@ func (s *Sandbox) startControllers() error {
 	return nil
 }
 
-// poll repeats a check until it succeeds. It ends early when a program fails. When the context is done, its error names
-// what it waited for, and the last reason.
+// poll repeats a check until it succeeds or a program fails. When the context is done, its error contains what it
+// waited for, and the last reason.
 func (s *Sandbox) poll(ctx context.Context, what string, ready func(context.Context) (bool, string)) error {
 	reason := ""
 	err := wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (ok bool, err error) {
@@ -449,8 +449,8 @@ type Command struct {
 	// Env is the environment, to which KUBECONFIG is added. Defaults to that of this process.
 	Env []string
 
-	// Stdin, Stdout and Stderr default to an empty input and discarded output. If Stdin is the terminal and this
-	// process is in the foreground there, the command is in the foreground while it runs, and Ctrl-C reaches it alone.
+	// Stdin, Stdout and Stderr default to empty input and discarded output. If Stdin is the terminal and this process
+	// is in its foreground, the command is in the foreground while it runs, and only the command gets Ctrl-C.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 }
@@ -483,7 +483,7 @@ func (s *Sandbox) Run(ctx context.Context, command Command) (int, error) {
 	}
 	guard.Env = append(guard.Env[:len(guard.Env):len(guard.Env)], "KUBECONFIG="+s.kubeconfig)
 	if file, ok := command.Stdin.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		// Only a guard in the foreground can hand the terminal over.
+		// Only a guard in the foreground can hand over the terminal.
 		guard.SysProcAttr = nil
 	}
 	if err := guard.Start(); err != nil {

@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// lockFile always fails. All functions call it first, so there are no sandboxes on this system.
+// lockFile always fails. All entry points call it first, so sandboxes cannot be used on this system.
 func lockFile(string) (*os.File, error) {
 	return nil, fmt.Errorf("sandboxes on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }

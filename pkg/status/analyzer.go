@@ -47,8 +47,8 @@ func NewAnalyzer(reconcilerName string, options Options) *Analyzer {
 	}
 }
 
-// Adapt returns an Analyzer that takes the status from the given analyzer, and the message from this package where both
-// agree. Hints are up to the given analyzer; Analyze ignores its argument.
+// Adapt returns an Analyzer that takes the status from the given analyzer, and the message from this package if both
+// agree on the status. Only the given analyzer handles hints; Analyze ignores its argument.
 func Adapt(reconcilerName string, analyzer StatusAnalyzer) *Analyzer {
 	if own, ok := analyzer.(*Analyzer); ok {
 		return own
@@ -81,8 +81,8 @@ func (a *Analyzer) AnalyzeAnnotated(object *unstructured.Unstructured) (Result, 
 var errNoObject = errors.New("no object given")
 
 // Analyze computes the status of an object, which must be complete, including its status; it is not changed. It fails
-// only if there is no object, or if an adapted analyzer fails. A status with an unexpected form is no error, because
-// others write it: the result is UnknownStatus with a message.
+// only if there is no object, or if an adapted analyzer fails. A malformed status is no error, because others write it:
+// the result is UnknownStatus with a message.
 func (a *Analyzer) Analyze(object *unstructured.Unstructured, hints Hints) (Result, error) {
 	if object == nil || object.Object == nil {
 		return Result{Status: UnknownStatus, Message: errNoObject.Error()}, errNoObject
@@ -167,8 +167,8 @@ func compute(object *unstructured.Unstructured) (result *kstatus.Result, err err
 	return kstatus.Compute(object)
 }
 
-// judgePod makes a Pod fail that has ended in failure, with which kstatus is content. And it repeats the one rule of
-// kstatus that depends on time, with our clock: a Pod that cannot be scheduled fails only after a while.
+// judgePod makes a Pod that has ended in failure fail, which kstatus accepts as current. It also repeats the only rule
+// of kstatus that depends on time, with our clock: a Pod that cannot be scheduled fails only after a while.
 func (a *Analyzer) judgePod(view view, computed *kstatus.Result, result Result) Result {
 	if view.text("status", "phase") == "Failed" {
 		return Result{Status: FailedStatus, Message: view.podFailure()}
@@ -196,8 +196,8 @@ func judgeJob(view view, result Result) Result {
 	return result
 }
 
-// judgeService is stricter than kstatus: a Service of type LoadBalancer has an address when it is ready, as users of
-// Helm and Argo CD expect.
+// judgeService is stricter than kstatus: a Service of type LoadBalancer is ready only with an address, as users of Helm
+// and Argo CD expect.
 func judgeService(view view, result Result) Result {
 	addresses, _ := view.field("status", "loadBalancer", "ingress")
 	external, _ := view.field("spec", "externalIPs")
@@ -212,8 +212,8 @@ func isEmpty(list any) bool {
 	return len(items) == 0
 }
 
-// judgeVolume makes a claim fail that has lost its volume, and a volume that could not be reclaimed, for which kstatus
-// waits for ever, or is content.
+// judgeVolume makes a claim that has lost its volume fail, and a volume that could not be reclaimed. kstatus waits for
+// them forever, or accepts them.
 func judgeVolume(view view, result Result) Result {
 	switch view.text("status", "phase") {
 	case "Lost":
@@ -225,7 +225,7 @@ func judgeVolume(view view, result Result) Result {
 	}
 }
 
-// disregardVersion makes a DaemonSet current although its pods are of an older version. kstatus would wait until a user
+// disregardVersion makes a DaemonSet current even if its pods are of an older version. kstatus would wait until a user
 // deletes them.
 func disregardVersion(computed *kstatus.Result, result Result, pods *count) Result {
 	if len(computed.Conditions) > 0 && computed.Conditions[0].Reason == "LessUpdated" && pods.settled {
@@ -261,8 +261,8 @@ func requireConditions(view view, result Result, names []string) Result {
 //
 // Analyzer is the default Judge.
 type Judge interface {
-	// Judge returns the status of an object, which is complete, including its status. It is not asked about objects
-	// that are being deleted: their status is that of Terminating.
+	// Judge returns the status of an object, which is complete, including its status. It is not called for objects that
+	// are being deleted: they have the result of Terminating.
 	Judge(object *unstructured.Unstructured) Result
 	// Rules identifies the rules. As long as it returns the same text, Judge returns the same result for the same
 	// object, apart from rules that depend on time, for which Result.Deadline exists. If the text changes, each
@@ -288,8 +288,8 @@ type OverrulingJudge interface {
 
 var _ MetadataJudge = (*Analyzer)(nil)
 
-// Terminating returns the status of an object that is being deleted: TerminatingStatus, with what the deletion waits
-// for. It reports false for other objects.
+// Terminating returns the status of an object that is being deleted: TerminatingStatus, with a message about what
+// blocks the deletion. It reports false for other objects.
 func Terminating(object *unstructured.Unstructured) (result Result, terminating bool) {
 	if object.GetDeletionTimestamp() == nil {
 		return Result{}, false
@@ -297,8 +297,8 @@ func Terminating(object *unstructured.Unstructured) (result Result, terminating 
 	return Result{Status: TerminatingStatus, Message: terminatingMessage(object)}, true
 }
 
-// Outdated reports whether the status of an object is of another generation than the current one, as far as
-// status.observedGeneration tells, and of which.
+// Outdated reports whether the status of an object is of another generation than the current one, according to
+// status.observedGeneration, which it also returns.
 func Outdated(object *unstructured.Unstructured) (observed int64, outdated bool) {
 	observed, found, err := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
 	return observed, err == nil && found && observed != object.GetGeneration()
@@ -319,15 +319,15 @@ type Status kstatus.Status
 const (
 	// InProgressStatus means that a controller is still working on the object, or has not observed it yet.
 	InProgressStatus = Status(kstatus.InProgressStatus)
-	// FailedStatus means that a controller has given up; waiting alone does not help.
+	// FailedStatus means that a controller has given up, so that waiting alone does not help.
 	FailedStatus = Status(kstatus.FailedStatus)
-	// CurrentStatus means that the object is as its spec asks.
+	// CurrentStatus means that the object matches its spec.
 	CurrentStatus = Status(kstatus.CurrentStatus)
 	// TerminatingStatus means that the object is being deleted.
 	TerminatingStatus = Status(kstatus.TerminatingStatus)
 	// NotFoundStatus means that the object does not exist. An Analyzer never returns it.
 	NotFoundStatus = Status(kstatus.NotFoundStatus)
-	// UnknownStatus means that the object's status has an unexpected form.
+	// UnknownStatus means that the object's status is malformed, or that it cannot be computed.
 	UnknownStatus = Status(kstatus.UnknownStatus)
 )
 
@@ -337,7 +337,7 @@ func (s Status) String() string {
 }
 
 // StatusAnalyzer computes statuses. Implementations must be safe for concurrent use and must not change the object.
-// Analyzer is the implementation of this package; Adapt makes an Analyzer of another one.
+// Analyzer is the implementation of this package; Adapt converts others into an Analyzer.
 type StatusAnalyzer interface { //nolint:revive // existing operators use this name
 	ComputeStatus(object *unstructured.Unstructured) (Status, error)
 }
@@ -356,16 +356,16 @@ type Result struct {
 	Message string
 	// Reason is the status in one word of the judge's own vocabulary, such as "Scaling"; empty if it has none.
 	Reason string
-	// Grade says how well the object does its job; empty if this follows from the status, see Health.
+	// Grade is how well the object does its job; empty if this follows from the status, see Health.
 	Grade Grade
-	// Deadline is how long after the analysis the status may change although the object does not. Zero means that it
-	// changes only with the object.
+	// Deadline is the time after which the status may change although the object does not. Zero means that it changes
+	// only with the object.
 	Deadline time.Duration
 }
 
-// Grade says how well an object does its job at the moment. This is not whether the object is as its spec asks: a
+// Grade is how well an object does its job at the moment. This is independent of whether the object matches its spec: a
 // Deployment that is being updated may be healthy although it is not ready, and an autoscaler that lacks metrics is
-// degraded although it is.
+// degraded although it is ready.
 type Grade string
 
 const (
@@ -378,7 +378,7 @@ const (
 )
 
 // Health returns the grade of the object. If the judge has given none, it follows from the status: Healthy for
-// CurrentStatus and Down for FailedStatus. It is empty for other statuses, because they do not tell.
+// CurrentStatus and Down for FailedStatus. It is empty for other statuses, from which it does not follow.
 func (r Result) Health() Grade {
 	switch {
 	case r.Grade != "":
@@ -392,7 +392,7 @@ func (r Result) Health() Grade {
 	}
 }
 
-// graded completes a result by the grade of a workload: the part of the desired pods that is ready.
+// graded adds the grade of a workload to a result, based on the proportion of ready pods.
 func (v view) graded(result Result) Result {
 	var ready, desired int64
 	switch v.kind.String() {
@@ -439,18 +439,18 @@ var statusless = map[schema.GroupKind]bool{
 	{Group: "storage.k8s.io", Kind: "StorageClass"}:                                   true,
 }
 
-// JudgesMetadata reports whether the status of objects of this kind depends on their metadata only: it is a built-in
-// kind without a status, and the analyzer is not an adapted one, which may read anything.
+// JudgesMetadata reports whether the status of objects of this kind depends on their metadata only: the kind is built
+// in and has no status, and the analyzer is not an adapted one, which may read anything.
 func (a *Analyzer) JudgesMetadata(kind schema.GroupKind) bool {
 	return a.custom == nil && statusless[kind]
 }
 
-// Hints add what is not visible in an object until its controller has written its status.
+// Hints add information that an object does not show before its controller has written its status.
 type Hints struct {
-	// HasObservedGeneration says that the controller maintains status.observedGeneration. While the field is missing,
+	// HasObservedGeneration means that the controller maintains status.observedGeneration. While the field is missing,
 	// the observedGeneration of the Ready condition counts; without that, the object counts as not observed.
 	HasObservedGeneration bool
-	// HasReadyCondition says that the controller maintains a Ready condition. While it is missing, it counts as
+	// HasReadyCondition means that the controller maintains a Ready condition. While it is missing, it counts as
 	// Unknown.
 	HasReadyCondition bool
 	// RunToCompletion makes a Pod current when it has succeeded, not while it runs. It has no effect on other kinds.
@@ -511,15 +511,15 @@ func parseConditions(hint string, argument string) ([]string, error) {
 
 // maintainsObservedGeneration reports whether the object is of a built-in kind whose controller maintains
 // status.observedGeneration. Without that hint, a workload that its controller has not observed yet could count as
-// current, for example a StatefulSet with zero replicas. A PodDisruptionBudget needs none: it is in force at once, and
-// where no controllers run, as in tests, it would never be ready.
+// current, for example a StatefulSet with zero replicas. A PodDisruptionBudget needs no hint: it is in force at once,
+// and without controllers, as in tests, it would never be ready.
 func maintainsObservedGeneration(object *unstructured.Unstructured) bool {
 	kinds := []string{"Deployment.apps", "StatefulSet.apps", "ReplicaSet.apps", "DaemonSet.apps", "ReplicationController"}
 	return slices.Contains(kinds, object.GroupVersionKind().GroupKind().String())
 }
 
 // complete returns the object with the fields that the hints promise: the object itself if none is missing, otherwise a
-// copy that shares all but the added fields. It leaves a status with an unexpected form to kstatus, which reports it.
+// copy that shares all but the added fields. It leaves a malformed status to kstatus, which reports it.
 func (h Hints) complete(object *unstructured.Unstructured) *unstructured.Unstructured {
 	status, ok := object.Object["status"].(map[string]any)
 	if !ok && object.Object["status"] != nil {

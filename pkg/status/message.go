@@ -37,7 +37,7 @@ func plainMessage(status Status) string {
 	return cmp.Or(plainMessages[status], "status "+string(status))
 }
 
-// namespaceObstacles are the conditions that say what blocks the deletion of a namespace, the most urgent first.
+// namespaceObstacles are the conditions with the reasons that block the deletion of a namespace, the most urgent first.
 var namespaceObstacles = []string{
 	string(corev1.NamespaceDeletionDiscoveryFailure),
 	string(corev1.NamespaceDeletionGVParsingFailure),
@@ -46,7 +46,7 @@ var namespaceObstacles = []string{
 	string(corev1.NamespaceContentRemaining),
 }
 
-// terminatingMessage says what blocks the deletion of an object.
+// terminatingMessage describes what blocks the deletion of an object.
 func terminatingMessage(object *unstructured.Unstructured) string {
 	var obstacles []string
 	finalizers := slices.Sorted(slices.Values(object.GetFinalizers()))
@@ -92,7 +92,7 @@ func DeletionFailure(object *unstructured.Unstructured) string {
 	return cmp.Or(found.text("message"), reason)
 }
 
-// message words the result of kstatus, by the same rules in the same order.
+// message describes the result of kstatus, by the same rules in the same order.
 func (v view) message(computed *kstatus.Result) string {
 	if words := v.generationMessage(); words != "" {
 		return words
@@ -151,7 +151,7 @@ func (v view) kindMessage(status Status) string {
 	return ""
 }
 
-// podFailure says why a Pod has failed: by itself, as when it was evicted, or because of a container.
+// podFailure returns why a Pod has failed: for a reason of its own, such as an eviction, or because of a container.
 func (v view) podFailure() string {
 	if message := cmp.Or(v.text("status", "message"), v.text("status", "reason")); message != "" {
 		return message
@@ -196,8 +196,8 @@ func (v view) statefulSetMessage(status Status) string {
 	return count.String()
 }
 
-// replicaCount counts the pods of a workload by those in a state, which a field of its status has; and, if their version
-// matters, by those that are updated.
+// replicaCount counts the pods of a workload that are in a state, from a field of its status, and, if ofVersion is set,
+// those that are updated.
 func (v view) replicaCount(state, field string, ofVersion bool) *count {
 	count := counting(v.number(1, "spec", "replicas"), "replicas")
 	count.state(state, v.number(0, "status", field))
@@ -239,8 +239,8 @@ func (v view) updatesOnDelete() bool {
 	return v.text("spec", "updateStrategy", "type") == "OnDelete"
 }
 
-// replicaFailure says why pods cannot be created. It leaves out the beginning of the condition's message: the random
-// name of the last pod would make the message change all the time.
+// replicaFailure returns why pods cannot be created. It omits the beginning of the condition's message, where the
+// random name of the last pod changes all the time.
 func (v view) replicaFailure() string {
 	failure := v.condition("ReplicaFailure")
 	if !failure.isTrue() {
@@ -302,15 +302,15 @@ func (v view) definitionMessage(status Status) string {
 type PodFinding struct {
 	// Text is one line, such as "container main: CrashLoopBackOff, restarted 3 times; exited with code 1".
 	Text string
-	// Output is what the container has left as its termination message; it may be secret.
+	// Output is the termination message of the container; it may be secret.
 	Output string
-	// Source says where the reason was found: "container", "condition" or "status".
+	// Source is where the reason was found: "container", "condition" or "status".
 	Source string
 	// Since is when it began; zero if that is not known.
 	Since time.Time
-	// Vague means that the text says no more than that the Pod is not ready.
+	// Vague means that the text gives no reason why the Pod is not ready.
 	Vague bool
-	// Crashed is the container whose log may say more; empty if there is none. Previous means that it is the log of the
+	// Crashed is the container whose log may have details; empty if there is none. Previous selects the log of the
 	// previous run.
 	Crashed  string
 	Previous bool

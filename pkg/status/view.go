@@ -105,7 +105,7 @@ func (c condition) because() string {
 	return words
 }
 
-// count formats the numbers of a workload: the decisive one always, all others only while they differ from the desired
+// count formats the numbers of a workload: always the decisive one, the others only while they differ from the desired
 // number.
 type count struct {
 	desired int64
@@ -137,7 +137,7 @@ func (c *count) surplus(actual int64) {
 	}
 }
 
-// unfinished says that the controller is not done if no number says so.
+// unfinished adds that the rollout is not finished, unless a number shows it.
 func (c *count) unfinished() {
 	if c.settled {
 		c.words = append(c.words, "rollout not finished")
@@ -148,8 +148,8 @@ func (c *count) String() string {
 	return strings.Join(c.words, ", ")
 }
 
-// IsPendingClaim reports whether the object is a PersistentVolumeClaim that waits for a volume. Whether it has to wait
-// until a Pod uses it depends on its class, see StorageClassOf.
+// IsPendingClaim reports whether the object is a PersistentVolumeClaim that waits for a volume. Its class (see
+// StorageClassOf) determines whether it must wait until a Pod uses it.
 func IsPendingClaim(object *unstructured.Unstructured) bool {
 	if object == nil || object.Object == nil || object.GetDeletionTimestamp() != nil {
 		return false
@@ -174,8 +174,8 @@ func StorageClassOf(object *unstructured.Unstructured) string {
 	return newView(object).text("spec", "storageClassName")
 }
 
-// autoscalerFailures are the reasons of conditions for which an autoscaler cannot do its job. Other reasons are states
-// in which it has nothing to do, as when its target is scaled to zero.
+// autoscalerFailures are the reasons of conditions of an autoscaler that cannot do its job. Other reasons mean that it
+// has nothing to do, for example because its target is scaled to zero.
 var autoscalerFailures = map[string][]string{
 	"AbleToScale": {"FailedGetScale", "FailedUpdateScale"},
 	"ScalingActive": {
@@ -184,8 +184,8 @@ var autoscalerFailures = map[string][]string{
 	},
 }
 
-// judgeAutoscaler grades a HorizontalPodAutoscaler. It is ready also if it cannot scale, because its target may become
-// ready only later, and others may bring the metrics.
+// judgeAutoscaler grades a HorizontalPodAutoscaler. It is ready even if it cannot scale, because its target and the
+// source of its metrics may become ready only later.
 func judgeAutoscaler(view view, result Result) Result {
 	for _, name := range []string{"AbleToScale", "ScalingActive"} {
 		found := view.condition(name)

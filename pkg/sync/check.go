@@ -27,7 +27,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// invalidError says that an operation cannot begin. Nothing was written.
+// invalidError means that an operation cannot begin. Nothing was written.
 type invalidError struct {
 	reasons []string
 	results []ResourceSyncResult
@@ -38,10 +38,10 @@ func (e *invalidError) Error() string {
 	return "nothing was changed: " + enumerate(e.reasons)
 }
 
-// shownReasons bounds how many reasons a message has.
+// shownReasons is the maximum number of reasons in a message.
 const shownReasons = 10
 
-// enumerate joins different texts.
+// enumerate joins texts, sorted and without duplicates.
 func enumerate(texts []string) string {
 	sorted := slices.Compact(slices.Sorted(slices.Values(texts)))
 	if more := len(sorted) - shownReasons; more > 0 {
@@ -65,13 +65,13 @@ func (e *invalidError) orNil() error {
 	return e
 }
 
-// check makes sure that all objects may be applied, by permission and by a dry run, before the first of them is. It
-// returns what would be done.
+// check verifies, by permission and by a dry run, that all objects may be applied, before the first of them is. It
+// returns the planned results.
 func (c *syncContext) check(ctx context.Context, w *work) ([]ResourceSyncResult, error) {
 	if err := cmp.Or(c.checkPermissions(ctx, w), c.checkNamespaces(ctx, w)); err != nil {
 		return nil, err
 	}
-	// The watches of the last plan are those that the first step needs.
+	// The last plan must be that of the first step, which needs its watches.
 	ofFailure, err := c.planFailure(ctx, w)
 	if err != nil {
 		return nil, w.refused(err)
@@ -106,7 +106,7 @@ func (c *syncContext) check(ctx context.Context, w *work) ([]ResourceSyncResult,
 // isContinued reports whether another process has begun the operation.
 func (c *syncContext) isContinued() bool { return c.initial != nil && len(c.initial.results) > 0 }
 
-// whyRefused returns why a planned change must not be made; empty if it may.
+// whyRefused returns why a planned change must not be made; empty if it may be made.
 func (c *syncContext) whyRefused(ctx context.Context, id types.ObjectID, task syncTask, change reconciler.Change) string {
 	if change.Refusal != "" || c.lenient || task.Lenient {
 		return change.Refusal
@@ -124,9 +124,9 @@ func (c *syncContext) whyRefused(ctx context.Context, id types.ObjectID, task sy
 
 const unknownFieldsAdvice = "; to leave them out, turn off the validation of manifests, or set the sync option Validate=false"
 
-// unknownFields returns which fields of an object the API server does not know, although its namespace does not exist
-// yet: it reads an object before it looks for the namespace. Other answers do not count: the object can be judged only
-// in its namespace.
+// unknownFields returns the fields of an object that the API server does not know. That works before its namespace
+// exists, because the server decodes an object before it looks for the namespace. Other errors do not count: they
+// require the namespace.
 func (c *syncContext) unknownFields(ctx context.Context, id types.ObjectID, task syncTask) string {
 	if _, isDeclared := c.info.declared[id.GroupKind]; isDeclared {
 		return ""
@@ -141,7 +141,7 @@ func (c *syncContext) unknownFields(ctx context.Context, id types.ObjectID, task
 	return ""
 }
 
-// planFailure plans to apply SyncFail hooks, which the engine does only if something fails.
+// planFailure plans the application of SyncFail hooks, which Plan omits otherwise.
 func (c *syncContext) planFailure(ctx context.Context, w *work) ([]reconciler.Change, error) {
 	request := w.request
 	request.Objects, request.Inventory, request.Version = nil, nil, ""
@@ -157,7 +157,7 @@ func (c *syncContext) planFailure(ctx context.Context, w *work) ([]reconciler.Ch
 	if len(request.Objects) == 0 {
 		return nil, nil
 	}
-	// The others may define their types, and have their namespaces.
+	// Other objects may be their namespaces, or define their types.
 	request.Objects = append(request.Objects, slices.DeleteFunc(slices.Clone(w.request.Objects), func(object client.Object) bool {
 		kind := object.GetObjectKind().GroupVersionKind().GroupKind()
 		return w.tasks[types.IDOf(object)].Phase == gitops.SyncFail || kind != namespaces && kind != definitions
@@ -168,7 +168,7 @@ func (c *syncContext) planFailure(ctx context.Context, w *work) ([]reconciler.Ch
 	}), err
 }
 
-// refused makes an error of the engine about single objects one with results.
+// refused converts an error of the engine about single objects into an invalidError with results.
 func (w *work) refused(err error) error {
 	refused, isRefused := errors.AsType[*reconciler.RefusedError](err)
 	if !isRefused {
@@ -176,7 +176,7 @@ func (w *work) refused(err error) error {
 	}
 	invalid := &invalidError{}
 	for _, id := range sortedIDs(w.tasks) {
-		// The engine does not know whether objects of unknown types are in namespaces.
+		// The engine cannot tell whether objects of unknown types are namespaced.
 		unplaced := types.ObjectID{GroupKind: id.GroupKind, Name: id.Name}
 		for _, problem := range refused.Problems {
 			reason, found := strings.CutPrefix(problem, id.String()+": ")
@@ -192,7 +192,7 @@ func (w *work) refused(err error) error {
 	return invalid
 }
 
-// checkPermissions asks the permission validator about all objects.
+// checkPermissions calls the permission validator for all objects.
 func (c *syncContext) checkPermissions(ctx context.Context, w *work) error {
 	if c.permission == nil {
 		return nil
@@ -226,7 +226,7 @@ func (c *syncContext) checkPermissions(ctx context.Context, w *work) error {
 	return invalid.orNil()
 }
 
-// checkNamespaces makes sure that all namespaces exist or are applied, as far as they can be read.
+// checkNamespaces verifies that all namespaces exist or will be applied, as far as they can be read.
 func (c *syncContext) checkNamespaces(ctx context.Context, w *work) error {
 	invalid := &invalidError{}
 	exists := map[string]bool{"": true}
@@ -253,7 +253,7 @@ func (c *syncContext) checkNamespaces(ctx context.Context, w *work) error {
 // namespaces is the type of namespaces.
 var namespaces = schema.GroupKind{Kind: "Namespace"}
 
-// resourceOf returns what discovery says about the type of an object. If the type is not served, it is a guess.
+// resourceOf returns the type of an object from discovery. If the type is not served, this is a guess.
 func (c *syncContext) resourceOf(object *unstructured.Unstructured, discovered map[schema.GroupVersion]*metav1.APIResourceList) (*metav1.APIResource, error) {
 	kind := object.GroupVersionKind()
 	list, known := discovered[kind.GroupVersion()]
@@ -289,19 +289,18 @@ type syncTask struct {
 	Hook bool
 	// Wave within the phase.
 	Wave int
-	// Lenient means that fields that the API server does not know do not count.
+	// Lenient means that fields unknown to the API server are accepted.
 	Lenient bool
 }
 
-// taskOptions say how objects become tasks: the namespace is that of objects that name none; hooks without a name get
-// other names in another operation; force recreates each object that cannot be updated because a field is immutable.
+// taskOptions configure how objects become tasks: the namespace is the default; hooks without a name get other names in
+// another operation; force recreates each object that cannot be updated because a field is immutable.
 type taskOptions struct {
 	namespace, operation string
 	force                bool
 }
 
-// tasksOf returns the tasks of objects, of which some may be hooks. The error names all objects whose annotations
-// cannot be read.
+// tasksOf returns the tasks of objects, including hooks. The error names all objects whose annotations cannot be read.
 func tasksOf(ctx context.Context, objects []*unstructured.Unstructured, options taskOptions) ([]syncTask, error) {
 	var problems []error
 	var steered []client.Object
@@ -344,8 +343,8 @@ func tasksOf(ctx context.Context, objects []*unstructured.Unstructured, options 
 	return result, nil
 }
 
-// steer returns a copy of an object whose hooks and options are those that count in an operation, in the words of Argo
-// CD; nil if it is not applied.
+// steer returns a copy of an object with only the hooks and options that an operation supports, in Argo CD's terms; nil
+// if the object is not applied.
 func steer(object *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error) {
 	given := object.GetAnnotations()
 	steering, err := gitops.Read(given)
@@ -384,8 +383,8 @@ func steer(object *unstructured.Unstructured, force bool) (*unstructured.Unstruc
 	return result, nil
 }
 
-// Heed makes the sync options Replace=true and Force=true of the live object count, unless the task has values of its
-// own. Options that cannot be read do not count.
+// Heed applies the sync options Replace=true and Force=true of the live object, unless the task has values of its own.
+// It ignores invalid options.
 func (t syncTask) Heed(live map[string]string) {
 	given := t.Object.GetAnnotations()
 	own, _, _ := gitops.ReadOptions("", given[gitops.SyncOptionsAnnotation])
@@ -411,7 +410,7 @@ func operationPhases(steering gitops.Steering) []gitops.Phase {
 	return slices.DeleteFunc(slices.Clone(steering.Phases), func(phase gitops.Phase) bool { return phase == gitops.PreDelete || phase == gitops.PostDelete })
 }
 
-// isPermanent reports whether an object must not be recreated, because others would go with it.
+// isPermanent reports whether an object must not be recreated, because other objects would be deleted with it.
 func isPermanent(object *unstructured.Unstructured) bool {
 	kind := object.GroupVersionKind().GroupKind()
 	return kind == namespaces || kind == definitions
@@ -425,7 +424,7 @@ func joinTexts[T ~string](values []T) string {
 	return strings.Join(texts, ",")
 }
 
-// taskOf reads what the annotations of the engine say.
+// taskOf returns the task of an object with annotations of the engine.
 func taskOf(object *unstructured.Unstructured) (syncTask, error) {
 	given := object.GetAnnotations()
 	steering, err := gitops.Read(given)

@@ -29,9 +29,9 @@ const (
 	// ownerLabel and ownerAnnotation mark dependents.
 	ownerLabel      = Name + "/" + types.LabelKeySuffixOwnerId
 	ownerAnnotation = Name + "/" + types.AnnotationKeySuffixOwnerId
-	// concurrency is how many objects are marked at the same time.
+	// concurrency is the number of objects that are marked at the same time.
 	concurrency = 16
-	// attempts bounds how often an object is read again because others have changed it.
+	// attempts is the maximum number of writes of an object that others keep changing.
 	attempts = 5
 )
 
@@ -41,8 +41,7 @@ func isForeign(object client.Object, owner string) bool {
 	return mark != "" && mark != manifest.OwnerLabel(owner)
 }
 
-// claim makes obsolete objects dependents, so that the engine deletes them, and returns the results of those that are
-// not deleted.
+// claim makes obsolete objects dependents, so that the engine deletes them, and returns the results of the kept ones.
 func (c *syncContext) claim(ctx context.Context, w *work) ([]ResourceSyncResult, error) {
 	settled := c.skipped(w)
 	err := concurrent.Each(concurrency, w.strays, func(_ int, object *unstructured.Unstructured) error { return c.letGo(ctx, object) })
@@ -78,8 +77,8 @@ func (c *syncContext) claim(ctx context.Context, w *work) ([]ResourceSyncResult,
 	return settled, nil
 }
 
-// mark makes a live object a dependent, so that the engine deletes it. If that is not to be done, it returns the status
-// and the message of its result. The caller vouches that the object belongs to the owner.
+// mark makes a live object a dependent, so that the engine deletes it. If it must not be deleted, mark returns the
+// status and the message of its result. The caller must know that the object belongs to the owner.
 func (c *syncContext) mark(ctx context.Context, live *unstructured.Unstructured) (status ResultCode, message string, err error) {
 	exists, err := c.patchMetadata(ctx, live, func(object *metav1.PartialObjectMetadata) map[string]any {
 		status, message = "", ""
@@ -102,7 +101,7 @@ func (c *syncContext) mark(ctx context.Context, live *unstructured.Unstructured)
 }
 
 // letGo removes the finalizer that keeps an object until its outcome is recorded, and that of Argo CD, if the object
-// has one of them and belongs to no other owner. Otherwise there is no request.
+// has any and belongs to no other owner. Otherwise it makes no request.
 func (c *syncContext) letGo(ctx context.Context, live *unstructured.Unstructured) error {
 	set := annotations.Finalizers{Outcome: annotations.OutcomeFinalizer(Name), Former: []string{gitops.HookFinalizer}}
 	_, err := c.patchMetadata(ctx, live, func(object *metav1.PartialObjectMetadata) map[string]any {
@@ -117,9 +116,9 @@ func (c *syncContext) letGo(ctx context.Context, live *unstructured.Unstructured
 	return nil
 }
 
-// patchMetadata changes the metadata of an object as the function says, which is called again when others have changed the
-// object. It reports false if the object does not exist any more, or if there is another one with its name. An object that
-// is invalid, so that nobody can change it, is left as it is: the engine says why it does not delete such an object.
+// patchMetadata patches the metadata of an object with the result of change, which is called again when others have
+// changed the object. It reports false if the object no longer exists, or another one has its name. An invalid object,
+// which nobody can change, is left as it is: the engine reports why it does not delete it.
 func (c *syncContext) patchMetadata(
 	ctx context.Context, live *unstructured.Unstructured, change func(object *metav1.PartialObjectMetadata) map[string]any,
 ) (exists bool, err error) {
@@ -157,12 +156,12 @@ func (c *syncContext) patchMetadata(
 	return false, client.IgnoreNotFound(err)
 }
 
-// lastOrder is the delete order of objects of wave 0 that are deleted when everything is applied.
+// lastOrder is the delete order of objects of wave 0 that are deleted after everything is applied.
 const lastOrder = 20000
 
-// pruneOptions say how objects are pruned.
+// pruneOptions configure how objects are pruned.
 type pruneOptions struct {
-	// Propagation is what happens to the objects that a pruned object owns, unless its annotations say otherwise.
+	// Propagation determines what happens to the objects that a pruned object owns, unless its annotations override it.
 	Propagation metav1.DeletionPropagation
 	// Last deletes all objects after everything is applied.
 	Last bool
@@ -174,10 +173,10 @@ type pruneOptions struct {
 	Outside []*inventory.Item
 }
 
-// A pruneItem is an object that is not wanted any more.
+// A pruneItem is an object that is no longer declared.
 type pruneItem struct {
 	*inventory.Item
-	// Kept says why the object is not pruned; empty if it is, once it is approved.
+	// Kept is why the object is not pruned; empty if it is pruned, perhaps after an approval.
 	Kept string
 
 	wave int
@@ -186,10 +185,10 @@ type pruneItem struct {
 	foreign bool
 }
 
-// itemsToPrune returns the objects that are not wanted any more: live ones, and recorded ones. It does not change the
+// itemsToPrune returns the objects that are no longer declared: live ones, and recorded ones. It does not change the
 // recorded items.
 //
-// Objects are deleted in the reverse order of their waves, between the waves of what is applied: waves with such
+// Objects are deleted in the reverse order of their waves, between the waves of applied objects: waves with obsolete
 // objects swap numbers, the first with the last, and so on. If waves 1, 3 and 4 have such objects, those of wave 4 are
 // deleted before wave 1 is applied, those of wave 3 before wave 3, and those of wave 1 before wave 4. Objects with
 // PruneLast come after everything is applied, also in reverse order.
@@ -232,7 +231,7 @@ func itemsToPrune(live []*unstructured.Unstructured, recorded []*inventory.Item,
 	return items
 }
 
-// mirror maps each of the sorted waves to the one that is as far from the end.
+// mirror maps the sorted waves to the same waves in reverse order.
 func mirror(waves []int) map[int]int {
 	mirrored := make(map[int]int, len(waves))
 	for i, wave := range waves {
@@ -241,7 +240,8 @@ func mirror(waves []int) map[int]int {
 	return mirrored
 }
 
-// stays says what is true of an object that is not pruned now, because of itself; empty if it is pruned.
+// stays returns the predicate, for messages, of an object that is not pruned now for reasons of its own; empty if it is
+// pruned.
 func (i *pruneItem) stays(options pruneOptions) string {
 	switch {
 	case i.PrunePolicy == inventory.PrunePolicyKeep:
@@ -255,13 +255,13 @@ func (i *pruneItem) stays(options pruneOptions) string {
 	}
 }
 
-// place is something that objects depend on: a namespace, or types as an item has them in ManagedTypes.
+// servedPlace is something that objects depend on: a namespace, or types in the form of an item's ManagedTypes.
 type servedPlace struct {
 	namespace string
 	defined   inventory.TypeVersionInfo
 }
 
-// servedPlacesOf returns what an object depends on.
+// servedPlacesOf returns the places that an object depends on.
 func servedPlacesOf(inner *inventory.Item) []servedPlace {
 	places := []servedPlace{
 		{defined: inventory.TypeVersionInfo{Group: inner.Group, Version: allVersions, Kind: inner.Kind}},
@@ -273,7 +273,7 @@ func servedPlacesOf(inner *inventory.Item) []servedPlace {
 	return places
 }
 
-// servedPlacesFrom returns what an object provides.
+// servedPlacesFrom returns the places that an object provides.
 func servedPlacesFrom(outer *inventory.Item) []servedPlace {
 	var places []servedPlace
 	if outer.Group == "" && outer.Kind == "Namespace" {
@@ -285,14 +285,15 @@ func servedPlacesFrom(outer *inventory.Item) []servedPlace {
 	return places
 }
 
-// content says what depends on a place: when the last object is deleted, and why one is not.
+// contentOf describes the objects that depend on a place: the delete order of the last one, and why one of them is
+// kept.
 type contentOf struct {
 	last int
 	kept string
 }
 
-// nest has Namespaces and definitions of types go no earlier than what depends on them, whatever their own waves are,
-// and stay if some of that stays, or is outside.
+// nest makes Namespaces and definitions of types be deleted no earlier than the objects that depend on them, in spite
+// of their own waves, and be kept if any of these objects is kept or outside.
 func nest(items []*pruneItem, options pruneOptions) {
 	contents := map[servedPlace]contentOf{}
 	add := func(inner *inventory.Item, stays string) {
@@ -324,10 +325,10 @@ func nest(items []*pruneItem, options pruneOptions) {
 	}
 }
 
-// all stands for all kinds of a group, or all versions of a type.
+// allVersions stands for all versions of a type, or all kinds of a group version.
 const allVersions = "*"
 
-// definedBy returns the types that an object defines; nil if it does not say that.
+// definedBy returns the types that an object defines; nil if there are none.
 func definedBy(object *unstructured.Unstructured) []inventory.TypeVersionInfo {
 	group, _, _ := unstructured.NestedString(object.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(object.Object, "spec", "names", "kind")
@@ -342,8 +343,8 @@ func definedBy(object *unstructured.Unstructured) []inventory.TypeVersionInfo {
 	}
 }
 
-// take takes over what a live object says. An object whose annotations cannot be read is kept: they may be meant to
-// protect it.
+// take updates the item from the live object. An object with invalid annotations is kept: they may be meant to protect
+// it.
 func (i *pruneItem) take(object *unstructured.Unstructured, options pruneOptions) {
 	i.TypeVersionInfo, i.foreign = inventory.TypeVersionInfo(object.GroupVersionKind()), isForeign(object, options.Owner)
 	if defined := definedBy(object); defined != nil {
@@ -374,7 +375,7 @@ var propagations = map[string]metav1.DeletionPropagation{
 	gitops.Foreground: metav1.DeletePropagationForeground, gitops.Background: metav1.DeletePropagationBackground, gitops.Orphan: metav1.DeletePropagationOrphan,
 }
 
-// itemOf returns the item of an object that is not recorded.
+// itemOf returns an item for an unrecorded object.
 func itemOf(object *unstructured.Unstructured) *inventory.Item {
 	return &inventory.Item{
 		TypeVersionInfo: inventory.TypeVersionInfo(object.GroupVersionKind()), NameInfo: inventory.NameInfo{Namespace: object.GetNamespace(), Name: object.GetName()},

@@ -48,9 +48,9 @@ type SyncContext interface {
 	GetState() (OperationPhase, string, []ResourceSyncResult)
 }
 
-// NewSyncContext returns an operation that brings the cluster to what is declared. The revision names what is declared;
-// the namespace is that of objects that name none. It makes no request. The caller calls the function when it does not
-// need the context any more.
+// NewSyncContext returns an operation that brings a cluster into the declared state. The revision names this state; the
+// namespace is the default for objects. NewSyncContext makes no request. The caller must call the returned function
+// when it no longer needs the context.
 func NewSyncContext(revision string, reconciliationResult ReconciliationResult, restConfig *rest.Config, namespace string, opts ...SyncOpt) (SyncContext, func(), error) {
 	c := &syncContext{phase: OperationRunning, completed: make(chan struct{}), definition: definition{
 		revision: revision, namespace: namespace, declared: reconciliationResult, startedAt: metav1.NewTime(time.Now().Truncate(time.Second)),
@@ -103,15 +103,15 @@ type syncContext struct {
 	operation *Operation
 	work      *work // nil before the first step
 
-	// mu guards what follows.
+	// mu guards the fields below.
 	mu      sync.Mutex
 	phase   OperationPhase
 	message string
 	results results
 	last    State
-	// interrupt ends the step that is under way; nil if there is none.
+	// interrupt cancels the step that is under way; nil if there is none.
 	interrupt context.CancelCauseFunc
-	// terminated means that nothing must be written any more.
+	// terminated means that no step may write any more.
 	terminated bool
 	// completed is closed when the operation has completed.
 	completed chan struct{}
@@ -159,7 +159,7 @@ func (c *syncContext) begin(ctx context.Context) (context.Context, func(), bool)
 	}, true
 }
 
-// prepare does what precedes the first write. It reports whether objects may be written now.
+// prepare makes everything ready for the first write. It reports whether objects may be written now.
 func (c *syncContext) prepare(ctx context.Context) bool {
 	w, settled, err := c.ready(ctx)
 	invalid, isInvalid := errors.AsType[*invalidError](err)
@@ -192,7 +192,7 @@ func (c *syncContext) refuse(ctx context.Context, message string) {
 	c.set(OperationFailed, message)
 }
 
-// ready returns what there is to do, when it may be done, and the results of what there is not.
+// ready returns the work once it may begin, and the results of objects that need none.
 func (c *syncContext) ready(ctx context.Context) (w *work, settled []ResourceSyncResult, err error) {
 	if w, err = c.assemble(ctx); err != nil {
 		return nil, nil, err
@@ -245,7 +245,7 @@ func (c *syncContext) set(phase OperationPhase, message string) {
 	}
 }
 
-// retry says that the step has to be repeated.
+// retry records that the step must be repeated after the error.
 func (c *syncContext) retry(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -260,15 +260,14 @@ func (c *syncContext) result(result ResourceSyncResult) {
 	c.results.set(result)
 }
 
-// terminating reports whether nothing must be written any more.
+// terminating reports whether no step may write any more.
 func (c *syncContext) terminating() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.terminated
 }
 
-// A PermissionValidator returns an error if an object must not be in an operation, such as one of a type that the owner
-// may not have.
+// A PermissionValidator returns an error if an object must not be in an operation, for example because of its type.
 type PermissionValidator func(un *unstructured.Unstructured, res *metav1.APIResource) error
 
 // A SyncWaveHook is called after a wave; see WithSyncWaveHook.
@@ -277,7 +276,7 @@ type SyncWaveHook func(phase SyncPhase, wave int, final bool) error
 // A SyncOpt configures a SyncContext.
 type SyncOpt func(ctx *settings)
 
-// settings are what SyncOpts set.
+// settings are the values of SyncOpts.
 type settings struct {
 	log               logr.Logger
 	ownerID, manager  string
@@ -302,36 +301,37 @@ type initialState struct {
 }
 
 // WithOwner sets the ID of the owner of the objects, which is written into their labels and annotations. It must be
-// unique in a cluster. Defaults to the namespace, which serves if there is one owner for each namespace.
+// unique in a cluster. Defaults to the namespace, which suffices if each namespace has one owner.
 func WithOwner(id string) SyncOpt { return func(s *settings) { s.ownerID = id } }
 
-// WithStore sets where the inventory is kept, which says how far an operation is; see the documentation of the package.
-// Defaults to none.
+// WithStore sets the store of the inventory, which records the progress of an operation; see the documentation of the
+// package. Defaults to none.
 func WithStore(store reconciler.Store) SyncOpt { return func(s *settings) { s.store = store } }
 
-// WithInventory sets the inventory that the store has received last. Defaults to none.
+// WithInventory sets the last inventory that the store has received. Defaults to none.
 func WithInventory(inventory []*reconciler.InventoryItem) SyncOpt {
 	return func(s *settings) { s.inventory = inventory }
 }
 
-// WithInitialState continues an operation that another process has begun, with what GetState of that one returned last,
-// and the time at which it was started. A different start time means a different operation, whose hooks run again. So
-// the process that begins an operation also uses this option, without phase and results, and records the time;
-// fractions of a second are ignored. By default, the operation starts when the context is created.
+// WithInitialState continues an operation that another process has begun, with the last result of GetState there, and
+// the start time of the operation. A different start time means a different operation, whose hooks run again. So the
+// process that begins an operation also uses this option, without phase and results, and records the time; fractions of
+// a second are ignored. By default, the operation starts when the context is created.
 func WithInitialState(phase OperationPhase, message string, results []ResourceSyncResult, startedAt metav1.Time) SyncOpt {
 	return func(s *settings) {
 		s.initial = &initialState{phase: phase, message: message, results: results, startedAt: startedAt}
 	}
 }
 
-// WithOperationSettings is WithPrune and WithSkipHooks, and more: dryRun changes nothing and reports what would be
-// done, and force recreates objects that cannot be updated because a field is immutable, as the option Force=true does
-// for one object.
+// WithOperationSettings is WithPrune and WithSkipHooks, and more: dryRun only reports the changes that would be made,
+// and force recreates objects that cannot be updated because a field is immutable, as the option Force=true does for
+// one object.
 func WithOperationSettings(dryRun, prune, force, skipHooks bool) SyncOpt {
 	return func(s *settings) { s.dryRun, s.prune, s.force, s.skipHooks = dryRun, prune, force, skipHooks }
 }
 
-// WithPrune deletes objects that exist without being declared. Defaults to false: they stay, and the results say so.
+// WithPrune deletes objects that exist without being declared. Defaults to false: they stay, and the results report
+// them.
 func WithPrune(prune bool) SyncOpt { return func(s *settings) { s.prune = prune } }
 
 // WithPruneConfirmed approves the deletion of objects with the option Prune=confirm. Defaults to false: they stay,
@@ -340,12 +340,12 @@ func WithPruneConfirmed(confirmed bool) SyncOpt {
 	return func(s *settings) { s.pruneConfirmed = confirmed }
 }
 
-// WithPruneLast prunes when everything is applied and healthy. Defaults to false: objects are pruned between waves, in
+// WithPruneLast prunes after everything is applied and healthy. Defaults to false: objects are pruned between waves, in
 // the reverse order of their waves.
 func WithPruneLast(enabled bool) SyncOpt { return func(s *settings) { s.pruneLast = enabled } }
 
-// WithPrunePropagationPolicy says what happens to the objects that a pruned object owns. Defaults to foreground; nil is
-// the default.
+// WithPrunePropagationPolicy determines what happens to the objects that a pruned object owns. Nil means the default,
+// foreground.
 func WithPrunePropagationPolicy(policy *metav1.DeletionPropagation) SyncOpt {
 	return func(s *settings) {
 		s.propagation = ""
@@ -355,8 +355,8 @@ func WithPrunePropagationPolicy(policy *metav1.DeletionPropagation) SyncOpt {
 	}
 }
 
-// WithSkipHooks leaves out all hooks; those of earlier operations stay, and so does what they would be deleted with.
-// Defaults to false.
+// WithSkipHooks leaves out all hooks. Those of earlier operations stay, and so do the Namespaces and definitions whose
+// deletion would delete them. Defaults to false.
 func WithSkipHooks(skipHooks bool) SyncOpt { return func(s *settings) { s.skipHooks = skipHooks } }
 
 // WithReplace removes the fields of other managers from objects that are updated. Defaults to false: they stay, except
@@ -374,16 +374,16 @@ func WithHealthOverride(override HealthOverride) SyncOpt {
 	return func(s *settings) { s.health = override }
 }
 
-// WithPermissionValidator sets a function that is asked about each object to be applied, and each live object to be
+// WithPermissionValidator sets a function that is called for each object to be applied, and each live object to be
 // pruned, before this process writes anything. The operation fails with all its errors. The function must not call the
 // context. Defaults to none.
 func WithPermissionValidator(validator PermissionValidator) SyncOpt {
 	return func(s *settings) { s.permission = validator }
 }
 
-// WithResourcesFilter sets a function that says of each pair of a declared and an existing object, of which one may be
-// nil, whether the operation is about it. Others are neither written nor pruned; what they would be deleted with is not
-// pruned either. It is not asked about hooks; see WithSkipHooks. Defaults to all.
+// WithResourcesFilter sets a function that selects the objects of the operation. It gets the declared and the existing
+// object; one of them may be nil. Other objects are neither written nor pruned, nor are the Namespaces and definitions
+// whose deletion would delete them. It is not called for hooks; see WithSkipHooks. Defaults to all.
 func WithResourcesFilter(resourcesFilter func(key ResourceKey, target *unstructured.Unstructured, live *unstructured.Unstructured) bool) SyncOpt {
 	return func(s *settings) { s.filter = resourcesFilter }
 }
@@ -395,10 +395,10 @@ func WithNamespaceModifier(namespaceModifier func(managedNs *unstructured.Unstru
 	return func(s *settings) { s.namespaceModifier = namespaceModifier }
 }
 
-// WithSyncWaveHook sets a function that is called when an operation has changed objects of a wave and none of them is
-// left to be written, whether they are healthy or not; final means that no later wave follows. It is not called for
-// SyncFail hooks, and must not call the context. If it returns an error, hooks that are running are deleted, and the
-// operation ends with OperationError. Defaults to none.
+// WithSyncWaveHook sets a function that is called when an operation has changed objects of a wave and has written all
+// of them, even if they are not healthy yet; final means that no later wave follows. It is not called for SyncFail
+// hooks, and must not call the context. If it returns an error, hooks that are running are deleted, and the operation
+// ends with OperationError. Defaults to none.
 func WithSyncWaveHook(syncWaveHook SyncWaveHook) SyncOpt {
 	return func(s *settings) { s.waveHook = syncWaveHook }
 }
@@ -434,16 +434,16 @@ type DiffResult struct {
 type OperationPhase string
 
 const (
-	// OperationRunning means that something is left to be done, or to be waited for.
+	// OperationRunning means that the operation has work left, or waits.
 	OperationRunning OperationPhase = "Running"
-	// OperationTerminating means that the operation has to be terminated. A caller may record it, and pass it to
-	// WithInitialState. Then Sync does what Terminate does.
+	// OperationTerminating means that the operation must be terminated. If a caller records it and passes it to
+	// WithInitialState, Sync acts like Terminate.
 	OperationTerminating OperationPhase = "Terminating"
 	// OperationFailed means that objects were refused or have failed, or that the operation was terminated.
 	OperationFailed OperationPhase = "Failed"
-	// OperationError means that something has failed that is not about objects, such as a function of the caller.
+	// OperationError means a failure that does not concern objects, such as an error of a function of the caller.
 	OperationError OperationPhase = "Error"
-	// OperationSucceeded means that all is applied and healthy.
+	// OperationSucceeded means that everything is applied and healthy.
 	OperationSucceeded OperationPhase = "Succeeded"
 )
 
@@ -469,11 +469,11 @@ const (
 	SyncPhaseSync SyncPhase = "Sync"
 	// SyncPhasePostSync is when everything is applied and healthy, and obsolete objects are gone.
 	SyncPhasePostSync SyncPhase = "PostSync"
-	// SyncPhaseSyncFail is when objects were refused or have failed after the operation has begun to write.
+	// SyncPhaseSyncFail is after objects were refused or have failed, once the operation has begun to write.
 	SyncPhaseSyncFail SyncPhase = "SyncFail"
 )
 
-// A HookType says when a hook runs: it is a value of the annotation argocd.argoproj.io/hook.
+// A HookType is the time at which a hook runs: a value of the annotation argocd.argoproj.io/hook.
 type HookType string
 
 const (
@@ -489,7 +489,7 @@ const (
 	HookTypeSkip HookType = "Skip"
 )
 
-// A HookDeletePolicy says when a hook is deleted: it is a value of the annotation
+// A HookDeletePolicy is the time at which a hook is deleted: a value of the annotation
 // argocd.argoproj.io/hook-delete-policy.
 type HookDeletePolicy string
 
@@ -503,7 +503,7 @@ const (
 	HookDeletePolicyBeforeHookCreation HookDeletePolicy = "BeforeHookCreation"
 )
 
-// A ResultCode says what was done about an object.
+// A ResultCode describes the action on an object.
 type ResultCode string
 
 const (
@@ -517,21 +517,22 @@ const (
 	ResultCodePruneSkipped ResultCode = "PruneSkipped"
 )
 
-// A ResourceSyncResult says what an operation did about one object in one phase.
+// A ResourceSyncResult is the result of an operation for one object in one phase.
 type ResourceSyncResult struct {
 	// ResourceKey identifies the object.
 	ResourceKey ResourceKey
 	// Version of the API in which the object was declared.
 	Version string
-	// Order counts the results in the order in which they came, from 1.
+	// Order is the position among the results in order of appearance, from 1.
 	Order int
-	// Status says what was done.
+	// Status describes the action.
 	Status ResultCode
 	// Message explains the status.
 	Message string
 	// HookType is empty if the object is no hook.
 	HookType HookType
-	// HookPhase says how far the object is, hook or not: OperationRunning until it is healthy, or has completed.
+	// HookPhase is the progress of the object, even if it is no hook: OperationRunning until it is healthy, or has
+	// completed.
 	HookPhase OperationPhase
 	// SyncPhase is the phase in which the object was applied.
 	SyncPhase SyncPhase
@@ -547,7 +548,7 @@ const (
 	HealthStatusSuspended HealthStatusCode = "Suspended"
 	// HealthStatusProgressing means that the object is not healthy yet.
 	HealthStatusProgressing HealthStatusCode = "Progressing"
-	// HealthStatusMissing means that something that the object needs does not exist.
+	// HealthStatusMissing means that something the object needs does not exist.
 	HealthStatusMissing HealthStatusCode = "Missing"
 	// HealthStatusDegraded means that the object has failed.
 	HealthStatusDegraded HealthStatusCode = "Degraded"
@@ -555,7 +556,7 @@ const (
 	HealthStatusUnknown HealthStatusCode = "Unknown"
 )
 
-// HealthStatus is the health of an object, and why it is so.
+// HealthStatus is the health of an object, with the reason.
 type HealthStatus struct {
 	Status  HealthStatusCode
 	Message string
@@ -564,7 +565,7 @@ type HealthStatus struct {
 // A HealthOverride has health rules that come before those of the runtime.
 type HealthOverride interface {
 	// GetResourceHealth returns the health of an object; nil if the rules of the runtime apply. If it returns an error,
-	// the health is unknown. It must not make requests, must not change the object, and must return the same for the
+	// the health is unknown. It must not make requests or change the object, and must return the same result for the
 	// same object.
 	GetResourceHealth(obj *unstructured.Unstructured) (*HealthStatus, error)
 }
@@ -625,7 +626,7 @@ func NewResourceKey(group, kind, namespace, name string) ResourceKey {
 	return ResourceKey{Group: group, Kind: kind, Namespace: namespace, Name: name}
 }
 
-// GetResourceKey returns the key of an object as it is: if it names no namespace, the key has none.
+// GetResourceKey returns the key of an object. If the object has no namespace, neither has the key.
 func GetResourceKey(object *unstructured.Unstructured) ResourceKey { return keyOf(types.IDOf(object)) }
 
 func keyOf(id types.ObjectID) ResourceKey {
@@ -646,9 +647,9 @@ func (k ResourceKey) id() types.ObjectID {
 	return types.ObjectID{GroupKind: k.GroupKind(), Namespace: k.Namespace, Name: k.Name}
 }
 
-// A ResourceInfoProvider knows the types of a cluster.
+// A ResourceInfoProvider provides the scopes of the types of a cluster.
 type ResourceInfoProvider interface {
-	// IsNamespaced reports whether objects of a type are in namespaces. The error says why that is not known.
+	// IsNamespaced reports whether objects of a type are in namespaces. The error is the reason if this is unknown.
 	IsNamespaced(kind schema.GroupKind) (bool, error)
 }
 
@@ -659,7 +660,7 @@ func NewResourceInfoProvider(mapper meta.RESTMapper) ResourceInfoProvider {
 
 type mapped struct{ mapper meta.RESTMapper }
 
-// IsNamespaced reports what the mapper says.
+// IsNamespaced returns the scope from the mapper.
 func (m mapped) IsNamespaced(kind schema.GroupKind) (bool, error) {
 	mapping, err := m.mapper.RESTMapping(kind)
 	if err != nil {
@@ -668,7 +669,7 @@ func (m mapped) IsNamespaced(kind schema.GroupKind) (bool, error) {
 	return mapping.Scope.Name() == meta.RESTScopeNameNamespace, nil
 }
 
-// declaredTypes knows the types of a cluster, and those that are declared. It asks for each type once.
+// declaredTypes provides the scopes of the types of a cluster, and of declared types. It looks up each type once.
 type declaredTypes struct {
 	cluster  ResourceInfoProvider
 	declared map[schema.GroupKind]bool
@@ -697,7 +698,7 @@ func newTypes(mapper meta.RESTMapper, objects ReconciliationResult) *declaredTyp
 // definitions is the type of definitions of types.
 var definitions = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 
-// IsNamespaced reports what the cluster says, or if it does not know, the declared definition.
+// IsNamespaced returns the scope from the cluster or, if it is unknown there, from the declared definition.
 func (d *declaredTypes) IsNamespaced(kind schema.GroupKind) (bool, error) {
 	found, isKnown := d.known[kind]
 	if !isKnown {

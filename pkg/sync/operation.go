@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	// firstRetry and lastRetry are the first and the longest pause after a step that has ended with an error.
+	// firstRetry and lastRetry are the first and the longest delay after a step with an error.
 	firstRetry = 500 * time.Millisecond
 	lastRetry  = 30 * time.Second
-	// requestGrace is how long requests that are under way may take after the context of Run has ended.
+	// requestGrace is the time that requests under way have after the end of the context of Run.
 	requestGrace = 5 * time.Second
 )
 
@@ -33,7 +33,7 @@ const (
 // waits until a dependent changes, or until the engine has asked to be called again. It must not be used by several
 // goroutines at the same time.
 type Operation struct {
-	// Engine and Owner, its ID, say whose changes wake the operation. Required.
+	// Engine and Owner, an ID, select the dependents whose changes wake the operation. Required.
 	Engine *reconciler.Reconciler
 	Owner  string
 	// Call makes one call of the engine, such as Apply or Delete. Required.
@@ -50,17 +50,17 @@ type Operation struct {
 	delay time.Duration // after the next error
 }
 
-// State says how far an operation is.
+// State is the state of an operation after a step.
 type State struct {
 	// Phase is OperationRunning, OperationSucceeded or OperationFailed.
 	Phase OperationPhase
-	// Result is that of the last step.
+	// Result is the result of the last step.
 	Result reconciler.Result
 	// Err is the error of the last step; nil if it had none. If the phase is OperationRunning, the step will be
 	// repeated.
 	Err error
-	// RetryAfter is how long to wait before the next step if no dependent changes; zero if only a change makes a
-	// difference.
+	// RetryAfter is the delay before the next step if no dependent changes; zero if only a change makes a step
+	// worthwhile.
 	RetryAfter time.Duration
 }
 
@@ -79,7 +79,7 @@ func (o *Operation) Step(ctx context.Context) State {
 	return state
 }
 
-// backOff returns how long to wait after an error. It is longer after each one.
+// backOff returns the delay after an error, and doubles the next one.
 func (o *Operation) backOff() time.Duration {
 	delay := o.delay
 	o.delay = min(2*o.delay, lastRetry)
@@ -122,8 +122,8 @@ func goes(aftermath reconciler.Aftermath) bool {
 	return aftermath.Goes() || aftermath.Problem != "" && !aftermath.Lasting
 }
 
-// mustRecreate reports whether dependents are being deleted to be created again, after other objects were refused:
-// they would not be created otherwise.
+// mustRecreate reports whether dependents are being recreated while other objects are refused: if the operation ended
+// now, they would not be created again.
 func mustRecreate(result reconciler.Result, err error) bool {
 	_, isRefused := errors.AsType[*reconciler.RefusedError](err)
 	return isRefused && slices.ContainsFunc(result.Waits, func(notice reconciler.Notice) bool { return notice.Recreating })
@@ -171,9 +171,9 @@ func (o *Operation) wait(ctx context.Context, after State, enough <-chan struct{
 	return nil
 }
 
-// Run makes steps until the operation has succeeded or failed. If the context ends earlier, no request that changes
-// something must begin any more, which is up to Call; requests that are under way are awaited for some seconds. Then
-// the error is the cause, and State.Err that of the last step that was not cut short.
+// Run makes steps until the operation has succeeded or failed. If the context ends earlier, Run waits some seconds for
+// requests under way; Call must not begin any more writes. Then the error is the cause of the context, and State.Err
+// that of the last step that was not cut short.
 func (o *Operation) Run(ctx context.Context) (State, error) {
 	working, stop := concurrent.ContextWithGrace(ctx, requestGrace)
 	defer stop()
@@ -199,7 +199,7 @@ func (o *Operation) Run(ctx context.Context) (State, error) {
 	}
 }
 
-// call calls the engine, and repeats that to pass on an approval, and to run SyncFail hooks after a failure that the
+// call calls the engine. It repeats the call to pass on an approval, and to run SyncFail hooks after a failure that the
 // engine does not count as one.
 func (c *syncContext) call(ctx context.Context) (reconciler.Result, error) {
 	if c.work.saveFirst && c.store != nil {
@@ -274,8 +274,7 @@ func (w *work) hasFailureHooks() bool {
 	return false
 }
 
-// Save saves the inventory of the engine with the dependents that the operation leaves alone; it is the store of the
-// engine.
+// Save saves the inventory of the engine together with the spared dependents. It implements reconciler.Store.
 func (c *syncContext) Save(ctx context.Context, inventory []*inventory.Item) error {
 	if c.store == nil {
 		return c.reported(inventory)
@@ -291,12 +290,11 @@ func (c *syncContext) Save(ctx context.Context, inventory []*inventory.Item) err
 	return nil
 }
 
-// errUnreported ends a step so that the caller can learn that objects have completed, before they are deleted: without
-// a store, only the results say so.
+// errUnreported ends a step so that the caller can record that objects have completed, before they are deleted: without
+// a store, only the results show it.
 var errUnreported = errors.New("the results have changed")
 
-// reported returns errUnreported if an object has ended that another process would have run again because it is gone,
-// and the results do not say so yet.
+// reported returns errUnreported if an object that must not run again has ended, and the results do not show it yet.
 func (c *syncContext) reported(items []*inventory.Item) error {
 	for _, item := range items {
 		id := c.work.id(item)
@@ -341,13 +339,13 @@ func (c *syncContext) took(ctx context.Context, state State) {
 	}
 }
 
-// learn updates the results after a step. It reports whether an operation that has failed must wait for running hooks,
-// whose outcomes would stay unknown otherwise.
+// learn updates the results after a step. It reports whether a failed operation must wait for running hooks, whose
+// outcomes would otherwise stay unknown.
 func (c *syncContext) learn(state State) (postponed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f := c.work.findings(state.Result)
-	// If the call has ended before it has looked at any object, the next one will, too.
+	// If the call has ended before it has checked any object, so will the next one.
 	hasLooked := state.Err == nil || len(state.Result.Errors) > 0
 	postponed = state.Phase.Failed() && hasLooked && c.work.hookRuns(f, state.Result)
 	if postponed {
@@ -361,7 +359,8 @@ func (c *syncContext) learn(state State) (postponed bool) {
 	return postponed
 }
 
-// fail ends an operation that has failed. If it cannot be tidied up, another step has to try.
+// fail ends an operation that has failed. If tidying up fails, the operation stays running, and another step tries
+// again.
 func (c *syncContext) fail(ctx context.Context, message string) {
 	switch err := c.tidy(ctx); {
 	case err != nil && IsFinal(err):

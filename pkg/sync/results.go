@@ -24,14 +24,14 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// results are the results of an operation, in the order in which they came. The zero value has none.
+// results are the results of an operation, in order of appearance. The zero value has none.
 type results struct {
 	list []ResourceSyncResult
 	at   map[resultKey]int
 }
 
-// Messages quote objects, and have to fit into the status of whatever records the operation. These are the maximum
-// lengths of the message of a result, and of that of the operation, in bytes.
+// longestResult and longestMessage are the maximum lengths of the message of a result and of the operation, in bytes.
+// Messages quote objects, and must fit into the status of the object that records the operation.
 const longestResult, longestMessage = 1 << 10, 8 << 10
 
 // resultKey identifies a result: an object may have one in each phase.
@@ -40,7 +40,7 @@ type resultKey struct {
 	phase  SyncPhase
 }
 
-// set adds a result, or updates that of the same object in the same phase. It keeps the message if there is no new one.
+// set adds a result, or updates that of the same object in the same phase. Without a new message, it keeps the old one.
 func (r *results) set(result ResourceSyncResult) {
 	result.Message = texts.Truncate(result.Message, longestResult)
 	key := resultKey{object: result.ResourceKey, phase: result.SyncPhase}
@@ -57,11 +57,11 @@ func (r *results) set(result ResourceSyncResult) {
 	r.list = append(r.list, result)
 }
 
-// goneText is what is said of an obsolete object that was gone before it could be pruned.
+// goneText is the message for an obsolete object that was gone before it could be pruned.
 const goneText = "is gone"
 
-// settle says of objects that were being deleted that they are gone. Another process than the one that has requested
-// their deletion may have nothing to do about them.
+// settle records that objects that were being deleted are gone. A process that has not requested their deletion may
+// have no other occasion for it.
 func (r *results) settle() {
 	for i := range r.list {
 		if r.list[i].Status == ResultCodePruned && r.list[i].Message != goneText {
@@ -86,21 +86,21 @@ func (r *results) find(key ResourceKey, phase SyncPhase) (ResourceSyncResult, bo
 
 func (r *results) all() []ResourceSyncResult { return slices.Clone(r.list) }
 
-// foreignText is why an obsolete object is not pruned.
+// foreignText is the reason why a foreign obsolete object is not pruned.
 const foreignText = "belongs to another owner"
 
-// verbTexts say what was done about an object.
+// verbTexts are the messages for actions on an object.
 var verbTexts = map[inventory.Verb]string{
 	inventory.VerbCreated: "created", inventory.VerbAdopted: "adopted", inventory.VerbUpdated: "updated", inventory.VerbCorrected: "corrected", inventory.VerbRestored: "restored",
 	inventory.VerbCompleted: "completed, and deleted", inventory.VerbDeleted: "deleted",
 }
 
-// resultFor returns the result of a task, without what was done.
+// resultFor returns the result of a task, without the action.
 func resultFor(id types.ObjectID, task syncTask) ResourceSyncResult {
 	return withTask(ResourceSyncResult{}, id, task)
 }
 
-// withTask returns a result with the identity of the object, and when it is applied.
+// withTask returns a result with the identity of the object, and the phase of the task.
 func withTask(result ResourceSyncResult, id types.ObjectID, task syncTask) ResourceSyncResult {
 	result.ResourceKey, result.Version, result.SyncPhase = keyOf(id), task.Object.GroupVersionKind().Version, SyncPhase(task.Phase)
 	if task.Hook {
@@ -109,12 +109,12 @@ func withTask(result ResourceSyncResult, id types.ObjectID, task syncTask) Resou
 	return result
 }
 
-// resultOf returns the result of an obsolete object, without what was done.
+// resultOf returns the result of an obsolete object, without the action.
 func resultOf(item *inventory.Item) ResourceSyncResult {
 	return ResourceSyncResult{ResourceKey: keyOf(types.IDOf(item)), Version: item.Version, SyncPhase: SyncPhaseSync}
 }
 
-// skipped returns the results of obsolete objects that stay.
+// skipped returns the results of obsolete objects that are kept.
 func (c *syncContext) skipped(w *work) []ResourceSyncResult {
 	list := make([]ResourceSyncResult, len(w.stays))
 	for i, item := range w.stays {
@@ -132,7 +132,7 @@ func isSame(change reconciler.Change) bool {
 	return !change.Recreate && change.Before != nil && reflect.DeepEqual(change.Before, change.After)
 }
 
-// plannedResult returns the result of a dry run about one object; false if the object is none of the operation's business.
+// plannedResult returns the result of a dry run for one object; false if the object does not concern the operation.
 func (c *syncContext) plannedResult(w *work, change reconciler.Change) (result ResourceSyncResult, ok bool) {
 	id := w.id(change.Object)
 	result = ResourceSyncResult{Status: ResultCodeSynced, HookPhase: OperationSucceeded, Message: "would not change"}
@@ -161,7 +161,7 @@ func (c *syncContext) plannedResult(w *work, change reconciler.Change) (result R
 	return result, true
 }
 
-// failure says why an operation has failed.
+// failure returns the message of a failed operation.
 func (r *results) failure(state State) string {
 	var reasons []string
 	for _, result := range r.list {
@@ -176,7 +176,7 @@ func (r *results) failure(state State) string {
 	}
 	_, isRefused := errors.AsType[*reconciler.RefusedError](state.Err)
 	if state.Err != nil && (len(reasons) == 0 || !isRefused) {
-		// Errors about single objects repeat what their results say, where they may be truncated.
+		// Errors about single objects repeat their results, where messages may be truncated.
 		const told = "\x00"
 		text := state.Err.Error()
 		for _, notice := range state.Result.Errors {
@@ -196,7 +196,7 @@ func (r *results) failure(state State) string {
 	return enumerate(reasons)
 }
 
-// progress says what an operation waits for.
+// progress returns the message of a running operation: what it waits for.
 func (w *work) progress(state State) string {
 	if state.Err != nil {
 		return "trying again after: " + state.Err.Error()
@@ -226,19 +226,19 @@ func (w *work) progress(state State) string {
 	}
 }
 
-// A ReconciliationResult pairs what is declared with what exists.
+// A ReconciliationResult pairs declared objects with existing ones.
 type ReconciliationResult struct {
-	// Live are the objects that exist, each at the place of its target; nil if the target does not exist.
+	// Live are the existing objects, each at the index of its target; nil if the target does not exist.
 	Live []*unstructured.Unstructured
-	// Target are the declared objects; nil at the places of objects that exist without being declared.
+	// Target are the declared objects; nil at the indexes of existing objects that are not declared.
 	Target []*unstructured.Unstructured
 	// Hooks are the declared hooks.
 	Hooks []*unstructured.Unstructured
 }
 
-// Reconcile pairs declared objects with those that exist. Declared objects that name no namespace are in the given one,
-// if their type is namespaced; if that is not known, both are tried, so that an object that exists is never taken for
-// one that is not declared. Hooks are set apart. Declared objects that no operation applies (those to be skipped, and
+// Reconcile pairs declared objects with existing ones. Declared objects that name no namespace are in the given one, if
+// their type is namespaced; if that is unknown, both are tried, so that an existing object is never mistaken for an
+// undeclared one. Hooks are returned separately. Declared objects that no operation applies (those to be skipped, and
 // hooks of deletions, rollbacks and tests) are among the targets; they are neither applied nor pruned. An object that
 // exists under the names of two API groups counts once. Neither the objects nor the map is changed.
 func Reconcile(
@@ -298,10 +298,10 @@ func placesOf(target *unstructured.Unstructured, namespace string, resInfo Resou
 	}
 }
 
-// findings is what a step says about single objects.
+// findings are the messages of a step about single objects.
 type findings struct {
 	waits, failures, errors, notes map[types.ObjectID]string
-	// verbs say what was done in this step or an earlier one.
+	// verbs describe the actions in this step or an earlier one.
 	verbs map[types.ObjectID]string
 }
 
@@ -334,7 +334,7 @@ func (w *work) findings(result reconciler.Result) findings {
 	return f
 }
 
-// collect takes what a step has done.
+// collect updates the results after a step.
 func (r *results) collect(w *work, f findings, state State) {
 	left := map[types.ObjectID]bool{}
 	for _, item := range state.Result.Inventory {
@@ -365,8 +365,7 @@ func (r *results) collect(w *work, f findings, state State) {
 	}
 }
 
-// resultOf returns the result of an item; false if nothing was done about it yet, or if it is none of the operation's
-// business.
+// resultOf returns the result of an item; false if its turn has not come yet, or it does not concern the operation.
 func (w *work) resultOf(item *inventory.Item, f findings) (result ResourceSyncResult, ok bool) {
 	id := w.id(item)
 	if w.pruned[id] != nil {
@@ -378,7 +377,7 @@ func (w *work) resultOf(item *inventory.Item, f findings) (result ResourceSyncRe
 	}
 	result, ok = applying(item, id, f)
 	if ended := outcome(item); ended.Successful() && runsOnce(task) {
-		// Its deletion may still be under way, or have to be tried again.
+		// Its deletion may still be under way, or need another attempt.
 		result.Status, result.HookPhase, result.Message = ResultCodeSynced, ended, f.verbs[id]
 	} else if ended.Failed() && runsOnce(task) {
 		result.Status, result.HookPhase = ResultCodeSynced, ended
@@ -386,8 +385,8 @@ func (w *work) resultOf(item *inventory.Item, f findings) (result ResourceSyncRe
 	return withTask(result, id, task), ok
 }
 
-// take adds or updates the result of an object. What runs once does not run again in an operation, even if its deletion
-// has to be tried again.
+// take adds or updates the result of an object. An object that runs once keeps its outcome in an operation, even if its
+// deletion must be tried again.
 func (r *results) take(result ResourceSyncResult, once bool) {
 	before, isKnown := r.find(result.ResourceKey, result.SyncPhase)
 	switch {
@@ -404,7 +403,7 @@ func (r *results) take(result ResourceSyncResult, once bool) {
 	r.set(result)
 }
 
-// takeGone records that an obsolete object is gone, or no longer ours.
+// takeGone records that an obsolete object is gone or no longer belongs to the owner.
 func (r *results) takeGone(item *inventory.Item, f findings) {
 	id, result := types.IDOf(item), resultOf(item)
 	if before, _ := r.find(result.ResourceKey, result.SyncPhase); before.Status == ResultCodePruneSkipped {
@@ -425,13 +424,12 @@ func (w *work) hookRuns(f findings, result reconciler.Result) bool {
 	})
 }
 
-// hasFailed reports whether SyncFail hooks have begun, so that the operation has failed, whatever becomes of its
-// objects.
+// hasFailed reports whether SyncFail hooks have begun, so that the operation has failed in any case.
 func (r *results) hasFailed() bool {
 	return slices.ContainsFunc(r.list, func(result ResourceSyncResult) bool { return result.SyncPhase == SyncPhaseSyncFail })
 }
 
-// outcome says how the object of an item has ended; empty if it has not.
+// outcome returns how the object of an item has ended; empty if it has not.
 func outcome(item *inventory.Item) OperationPhase {
 	switch item.Phase {
 	case inventory.PhaseFailed:
@@ -452,7 +450,7 @@ func outcome(item *inventory.Item) OperationPhase {
 	return ""
 }
 
-// applying returns the result of an object that is applied; false if nothing was done about it yet.
+// applying returns the result of an object that is applied; false if its turn has not come yet.
 func applying(item *inventory.Item, id types.ObjectID, f findings) (result ResourceSyncResult, ok bool) {
 	failure, failed := f.failures[id]
 	problem, erred := f.errors[id]
@@ -472,7 +470,7 @@ func applying(item *inventory.Item, id types.ObjectID, f findings) (result Resou
 	return result, true
 }
 
-// pruning returns the result of an object that is going to be pruned; false if nothing was done about it yet.
+// pruning returns the result of an object that will be pruned; false if its turn has not come yet.
 func pruning(item *inventory.Item, f findings) (result ResourceSyncResult, ok bool) {
 	id := types.IDOf(item)
 	result = resultOf(item)

@@ -41,7 +41,7 @@ func (c *syncContext) Terminate(ctx context.Context) {
 	}
 }
 
-// end ends an operation that is terminated.
+// end ends a terminated operation.
 func (c *syncContext) end(ctx context.Context) {
 	c.endWith(ctx, OperationFailed, "the operation was terminated")
 }
@@ -59,8 +59,7 @@ func (c *syncContext) endWith(ctx context.Context, phase OperationPhase, message
 	c.set(phase, message)
 }
 
-// endHooks requests the deletion of hooks that are running, and notes the outcome of those that are not. It does not
-// wait.
+// endHooks requests the deletion of running hooks, and records the outcome of others. It does not wait.
 func (c *syncContext) endHooks(ctx context.Context) error {
 	if c.work == nil {
 		if c.initial == nil {
@@ -130,8 +129,8 @@ func (c *syncContext) deleteHooks(ctx context.Context, running []*inventory.Item
 	return errors.Join(problems...)
 }
 
-// tidy removes what the engine needs only while an operation is under way: finalizers of Jobs and Pods, and what keeps
-// others from creating objects of a type.
+// tidy removes the finalizers of Jobs and Pods, and barriers, which the engine needs only while an operation is under
+// way.
 func (c *syncContext) tidy(ctx context.Context) error {
 	problems := []error{}
 	for _, id := range sortedIDs(c.work.tasks) {
@@ -157,8 +156,8 @@ func (c *syncContext) tidy(ctx context.Context) error {
 	return errors.Join(append(problems, err)...)
 }
 
-// endHook returns the item of a hook if it is running, so that it can be deleted. Otherwise, it notes the outcome, if
-// there is one.
+// endHook returns the item of a running hook, so that it can be deleted. For other hooks, it records the outcome, if
+// any.
 func (c *syncContext) endHook(ctx context.Context, id types.ObjectID, task syncTask) (*inventory.Item, error) {
 	result, _ := c.results.find(keyOf(id), SyncPhase(task.Phase))
 	if result.hasEnded() {
@@ -169,7 +168,7 @@ func (c *syncContext) endHook(ctx context.Context, id types.ObjectID, task syncT
 		return nil, err
 	}
 	judged := c.judge.Judge(live)
-	// Only of Jobs and Pods, this judge knows for sure that they have completed.
+	// This judge can tell for sure only for Jobs and Pods that they have completed.
 	isSure := observe.RunsToCompletion(id.GroupKind) || !result.HookPhase.Running()
 	if live.GetDeletionTimestamp() == nil && (judged.Status == status.CurrentStatus && isSure || judged.Status == status.FailedStatus) {
 		result = withTask(ResourceSyncResult{Status: ResultCodeSynced, HookPhase: OperationSucceeded, Message: judged.Message}, id, task)
@@ -189,14 +188,14 @@ func sortedIDs[T any](all map[types.ObjectID]T) []types.ObjectID {
 	return slices.SortedFunc(maps.Keys(all), types.ObjectID.Compare)
 }
 
-// unsaved is a store that drops everything: hooks need no record that are being deleted.
+// unsaved is a store that drops everything: hooks that are being deleted need no record.
 type unsaved struct{}
 
 // Save does nothing.
 func (unsaved) Save(context.Context, []*inventory.Item) error { return nil }
 
-// recallHooks looks for objects that must not be applied twice and are not recorded. Hooks of earlier operations are
-// recreated or updated; hooks of this operation that have ended and are gone are not.
+// recallHooks looks up unrecorded objects that must not be applied twice. Hooks of earlier operations are recreated or
+// updated; hooks of this operation that have ended and are gone are not.
 func (c *syncContext) recallHooks(ctx context.Context, w *work) error {
 	recorded := map[types.ObjectID]int{}
 	for i, item := range w.request.Inventory {
@@ -226,7 +225,7 @@ func (c *syncContext) recallHooks(ctx context.Context, w *work) error {
 			w.request.Inventory = append(w.request.Inventory, completed(id, task, result))
 			w.release(live)
 		case result.hasEnded():
-			// It may be gone in a moment, because no finalizer holds it any more.
+			// It may be gone soon, because no finalizer holds it any longer.
 			w.request.Inventory = append(w.request.Inventory, ended(live, result))
 		}
 	}
@@ -238,14 +237,15 @@ func isLeaving(live *unstructured.Unstructured) bool {
 	return live == nil || live.GetDeletionTimestamp() != nil
 }
 
-// abandon has the finalizer removed from a SyncFail hook of an earlier operation: it is no longer awaited.
+// abandon requests the removal of the finalizer from a SyncFail hook of an earlier operation, which is no longer
+// awaited.
 func (w *work) abandon(task syncTask, live *unstructured.Unstructured) {
 	if task.Phase == gitops.SyncFail {
 		w.release(live)
 	}
 }
 
-// release has the finalizer removed from an object, which does not exist if live is nil.
+// release requests the removal of the finalizer from an object; live may be nil.
 func (w *work) release(live *unstructured.Unstructured) {
 	if live != nil {
 		w.strays = append(w.strays, live)
@@ -281,7 +281,7 @@ func runsOnce(task syncTask) bool {
 	return task.Hook || removesItself
 }
 
-// former returns the item of a hook that has to be applied again.
+// former returns the item of a hook that must be applied again.
 func former(hook *unstructured.Unstructured) *inventory.Item {
 	return &inventory.Item{
 		TypeVersionInfo: inventory.TypeVersionInfo(hook.GroupVersionKind()), NameInfo: inventory.NameInfo{Namespace: hook.GetNamespace(), Name: hook.GetName()},
@@ -290,8 +290,8 @@ func former(hook *unstructured.Unstructured) *inventory.Item {
 	}
 }
 
-// recalled returns the recorded item of a task as this operation needs it: a plain Job that failed in an earlier
-// operation is created again if it is gone.
+// recalled returns the item of a task for this operation: a Job that is no hook and failed in an earlier operation is
+// created again if it is gone.
 func (c *syncContext) recalled(item *inventory.Item, task syncTask) *inventory.Item {
 	if task.Hook || !runsOnce(task) || !outcome(item).Failed() || c.isContinued() {
 		return item

@@ -25,7 +25,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// definition says what an operation is. It does not change.
+// definition has the inputs of an operation. They do not change.
 type definition struct {
 	settings
 	revision, namespace, owner string
@@ -37,41 +37,40 @@ type definition struct {
 	info                       *declaredTypes
 }
 
-// work is what an operation has to do.
+// work contains the tasks and the state of an operation.
 type work struct {
-	// tasks are to be applied, by the identity of their objects.
+	// tasks must be applied; the keys are the identities of their objects.
 	tasks map[types.ObjectID]syncTask
 	// obsolete are the live objects that are not declared.
 	obsolete map[types.ObjectID]*unstructured.Unstructured
-	// pruned are the items of objects to be deleted.
+	// pruned are the items of objects that must be deleted.
 	pruned map[types.ObjectID]*inventory.Item
-	// strays are live objects of which no finalizer must hold back the deletion any more: their operation has ended, or
-	// it was not completed, or they are hooks that Argo CD has run.
+	// strays are live objects whose finalizers must be removed: their operation has ended or was not completed, or they
+	// are hooks that Argo CD has run.
 	strays []*unstructured.Unstructured
-	// stays are obsolete objects that are not deleted.
+	// stays are obsolete objects that are kept.
 	stays []*pruneItem
-	// outside are the items of objects that the operation leaves alone, although they are known otherwise than from the
-	// inventory.
+	// outside are the items of objects that the operation leaves alone, and that are not in the inventory.
 	outside []*inventory.Item
-	// spared are recorded dependents that the engine does not know of, because the operation leaves them alone.
+	// spared are recorded dependents that are not passed to the engine, because the operation leaves them alone.
 	spared []*inventory.Item
-	// request is the next one to the engine. Its inventory must be saved before that if saveFirst is set: it says that
-	// what had ended is applied again.
+	// request is the next request to the engine. If saveFirst is set, its inventory must be saved before, because it
+	// records that objects that have ended are applied again.
 	request   reconciler.ApplyRequest
 	saveFirst bool
-	// same are the objects that are known to be as declared, although the engine has no record of that.
+	// same are the objects that are as declared according to a dry run, although the engine has no record of that.
 	same map[types.ObjectID]bool
 	// existed are the objects that existed before the operation.
 	existed map[types.ObjectID]bool
-	// operation identifies the operation, and unplaced are the identities of objects of unknown types, by what they
-	// would be without a namespace.
+	// operation identifies the operation. unplaced maps the identities of objects of unknown types without a namespace
+	// to their identities as tasks.
 	operation string
 	unplaced  map[types.ObjectID]types.ObjectID
-	// verbs say what was done about objects.
+	// verbs describe the actions on objects, for messages.
 	verbs map[types.ObjectID]string
 }
 
-// assemble says what there is to do. It changes nothing.
+// assemble returns the work of the operation. It changes nothing.
 func (c *syncContext) assemble(ctx context.Context) (*work, error) {
 	w := &work{
 		tasks: map[types.ObjectID]syncTask{}, obsolete: map[types.ObjectID]*unstructured.Unstructured{}, pruned: map[types.ObjectID]*inventory.Item{},
@@ -114,8 +113,8 @@ func (c *syncContext) assemble(ctx context.Context) (*work, error) {
 	return w, nil
 }
 
-// heedLive makes options of live objects count. Whatever runs once must be the same in each process of an operation,
-// although the live object changes meanwhile.
+// heedLive applies the options of live objects to their tasks, except tasks that run once: these must be the same in
+// each process of an operation, although the live object changes meanwhile.
 func (c *syncContext) heedLive(w *work) {
 	for i, live := range c.declared.Live {
 		if target := c.declared.Target[i]; target != nil && live != nil {
@@ -126,7 +125,8 @@ func (c *syncContext) heedLive(w *work) {
 	}
 }
 
-// id returns the identity under which an object is a task. The engine puts objects of unknown types into no namespace.
+// id returns the identity of an object as the key of its task. The engine puts objects of unknown types into no
+// namespace.
 func (w *work) id(object types.ObjectKey) types.ObjectID {
 	id := types.IDOf(object)
 	if placed, ok := w.unplaced[id]; ok {
@@ -135,14 +135,13 @@ func (w *work) id(object types.ObjectKey) types.ObjectID {
 	return id
 }
 
-// begun reports whether an item says something about this operation: digests of hooks end with that of the operation
-// for which they were applied.
+// begun reports whether an item is about this operation: digests of hooks end with the digest of the operation that has
+// applied them.
 func (w *work) begun(item *inventory.Item, task syncTask) bool {
 	return !task.Hook || item.Digest == digestCompleted || strings.HasSuffix(item.Digest, "@"+w.operation)
 }
 
-// digestCompleted is the digest of items of objects that have ended in another process. To the engine, it is one that
-// cannot be compared.
+// digestCompleted is the digest of items of objects that have ended in another process. The engine cannot compare it.
 const digestCompleted = "completed"
 
 // digest identifies the operation.
@@ -150,8 +149,8 @@ func (c *syncContext) digest() string {
 	return c.revision + " " + c.startedAt.UTC().Format("2006-01-02T15:04:05Z")
 }
 
-// choose returns the objects to be applied, collects those that are obsolete, and returns the identities of declared
-// objects that the operation leaves alone.
+// choose returns the objects to apply, and the identities of objects that the operation leaves alone. It adds obsolete
+// objects, strays and outside ones to the work.
 func (c *syncContext) choose(w *work) (objects []*unstructured.Unstructured, excluded map[types.ObjectID]bool) {
 	excluded = map[types.ObjectID]bool{}
 	for _, hook := range c.declared.Hooks {
@@ -200,15 +199,14 @@ func isLeftOut(object *unstructured.Unstructured) bool {
 	return err == nil && len(operationPhases(steering)) == 0
 }
 
-// place returns the identity of an object in the cluster. If its type is not served, that is a guess.
+// place returns the identity of an object in the cluster. If its type is unknown, this is a guess.
 func (c *syncContext) place(object *unstructured.Unstructured) types.ObjectID {
 	key := GetResourceKey(object)
 	key.Namespace = placesOf(object, c.namespace, c.info)[0].Namespace
 	return key.id()
 }
 
-// recall sorts the recorded dependents and the obsolete objects: which of them the engine has to know of, and which are
-// left alone.
+// recall decides which recorded dependents and obsolete objects are passed to the engine, and which are left alone.
 func (c *syncContext) recall(w *work, excluded map[types.ObjectID]bool) {
 	var obsolete []*inventory.Item
 	for _, item := range c.inventory {
@@ -220,7 +218,7 @@ func (c *syncContext) recall(w *work, excluded map[types.ObjectID]bool) {
 			w.request.Inventory, w.saveFirst = append(w.request.Inventory, recalled), w.saveFirst || recalled != item
 			w.existed[id] = w.existed[id] || item.UID != ""
 		case isOver(item):
-			// It was needed only to know that.
+			// The item only recorded that.
 		case w.obsolete[id] == nil && (excluded[id] || c.spares(item)):
 			w.spared = append(w.spared, item)
 		default:
@@ -230,7 +228,7 @@ func (c *syncContext) recall(w *work, excluded map[types.ObjectID]bool) {
 	c.judgeObsolete(w, obsolete)
 }
 
-// judgeObsolete says which obsolete objects are pruned, and which stay.
+// judgeObsolete decides which obsolete objects are pruned, and which are kept.
 func (c *syncContext) judgeObsolete(w *work, recorded []*inventory.Item) {
 	isRecorded := map[types.ObjectID]bool{}
 	for _, item := range recorded {
@@ -260,13 +258,14 @@ func (c *syncContext) judgeObsolete(w *work, recorded []*inventory.Item) {
 	}
 }
 
-// isOver reports whether the object of an item has completed, or has failed, and was deleted.
+// isOver reports whether the object of an item has completed, or has failed and was deleted.
 func isOver(item *inventory.Item) bool {
 	return item.Phase == inventory.PhaseCompleted || item.Phase == inventory.PhaseFailed && item.UID == ""
 }
 
-// spares reports whether the operation leaves a recorded dependent alone that is neither declared nor among the live
-// objects: others than hooks may be excluded by the filter, which cannot be asked about them.
+// spares reports whether the operation leaves alone a recorded dependent that is neither declared nor among the live
+// objects. With a filter, it always does: the filter may exclude the dependent, and cannot be called without an object.
+// Without a filter, it leaves alone hooks if hooks are skipped or pruning is off.
 func (c *syncContext) spares(item *inventory.Item) bool {
 	wasHook := item.ReconcilePolicy == inventory.ReconcilePolicyOnObjectOrComponentChange
 	return c.filter != nil || wasHook && (c.skipHooks || !c.prune)
@@ -311,7 +310,7 @@ func (c *syncContext) request() reconciler.ApplyRequest {
 	return request
 }
 
-// ownNamespace returns the namespace of the operation as it has to be applied; nil if it must not be.
+// ownNamespace returns the manifest of the operation's namespace; nil if it must not be applied.
 func (c *syncContext) ownNamespace(ctx context.Context, objects []*unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if c.namespaceModifier == nil || c.namespace == "" {
 		return nil, nil

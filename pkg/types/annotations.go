@@ -3,8 +3,8 @@
 
 package types
 
-// Keys below are suffixes: the full key of a label or annotation is "<reconciler name>/<suffix>", where
-// the reconciler name is what was passed to NewReconciler().
+// Keys below are suffixes: the full key of a label or annotation is "<reconciler name>/<suffix>", with the name that
+// was passed to NewReconciler().
 
 const (
 	// LabelKeySuffixOwnerId is the label that marks a dependent. Its value is the lower-case, unpadded base32 form of
@@ -29,11 +29,11 @@ const (
 	AnnotationKeySuffixClaimedAt = "claimed-at"
 	// AnnotationKeySuffixDigest has the digest of the manifest that was applied last.
 	AnnotationKeySuffixDigest = "digest"
-	// AnnotationKeySuffixAdoptionPolicy says what happens if an object to be created already exists.
+	// AnnotationKeySuffixAdoptionPolicy determines what happens if an object to create already exists.
 	AnnotationKeySuffixAdoptionPolicy = "adoption-policy"
-	// AnnotationKeySuffixReconcilePolicy says which changes cause an object to be applied again.
+	// AnnotationKeySuffixReconcilePolicy determines which changes cause an object to be applied again.
 	AnnotationKeySuffixReconcilePolicy = "reconcile-policy"
-	// AnnotationKeySuffixUpdatePolicy says how an existing object is updated.
+	// AnnotationKeySuffixUpdatePolicy determines how an existing object is updated.
 	AnnotationKeySuffixUpdatePolicy = "update-policy"
 	// AnnotationKeySuffixRecreateIfImmutable, set to "true", deletes an object and creates it again if the API server
 	// refuses an update because a field cannot be changed.
@@ -41,13 +41,13 @@ const (
 	// AnnotationKeySuffixIgnoreFields is a comma-separated list of fields that belong to the clients that change them
 	// after the object was created: their drift is not corrected, and an update does not reset them.
 	AnnotationKeySuffixIgnoreFields = "ignore-fields"
-	// AnnotationKeySuffixKeptFields lists those ignored fields of an object of a clm release that the manifest does not
-	// name: clm has left them to others because that was asked for.
+	// AnnotationKeySuffixKeptFields lists the ignored fields of an object of a clm release that the manifest does not
+	// name: clm has left them to others on request.
 	AnnotationKeySuffixKeptFields = "kept-fields"
-	// AnnotationKeySuffixDeletePolicy says what happens to an object that is removed from the manifests, or whose owner
-	// is deleted.
+	// AnnotationKeySuffixDeletePolicy determines what happens to an object that is removed from the manifests, or whose
+	// owner is deleted.
 	AnnotationKeySuffixDeletePolicy = "delete-policy"
-	// AnnotationKeySuffixDriftPolicy says what happens if others change an object.
+	// AnnotationKeySuffixDriftPolicy determines what happens if others change an object.
 	AnnotationKeySuffixDriftPolicy = "drift-policy"
 	// AnnotationKeySuffixApplyOrder is the wave in which an object is applied, an integer between
 	// MinOrder and MaxOrder. Defaults to 0.
@@ -60,9 +60,9 @@ const (
 	AnnotationKeySuffixPurgeOnFailure = "purge-on-failure"
 	// AnnotationKeySuffixDeleteOrder is the wave in which an object is deleted. Defaults to 0.
 	AnnotationKeySuffixDeleteOrder = "delete-order"
-	// AnnotationKeySuffixDeletePropagation says what happens to the objects that an object owns when it is deleted.
+	// AnnotationKeySuffixDeletePropagation determines what happens to the objects owned by a deleted object.
 	AnnotationKeySuffixDeletePropagation = "delete-propagation"
-	// AnnotationKeySuffixPrunePolicy says what happens to an object that would be deleted because its manifest is
+	// AnnotationKeySuffixPrunePolicy determines what happens to an object that would be deleted because its manifest is
 	// removed.
 	AnnotationKeySuffixPrunePolicy = "prune-policy"
 	// AnnotationKeySuffixReapplyInterval is the Go duration after which an object is applied again if others may have
@@ -72,54 +72,56 @@ const (
 	// constants.
 	AnnotationKeySuffixStatusHint = "status-hint"
 	// AnnotationKeySuffixReadyWhen is a CEL expression over the object, self. The object is ready as long as it is
-	// true, whatever else its status says.
+	// true, regardless of its status.
 	AnnotationKeySuffixReadyWhen = "ready-when"
 	// AnnotationKeySuffixFailWhen is a CEL expression over the object, self. The object has failed as long as it is
-	// true, whatever else its status says.
+	// true, regardless of its status.
 	AnnotationKeySuffixFailWhen = "fail-when"
 	// AnnotationKeySuffixReadyTimeout is the Go duration within which an object must become ready after it was written.
 	// Defaults to none.
 	AnnotationKeySuffixReadyTimeout = "ready-timeout"
-	// AnnotationKeySuffixReadyTimeoutPolicy says what happens if it does not.
+	// AnnotationKeySuffixReadyTimeoutPolicy determines what happens after the ready timeout.
 	AnnotationKeySuffixReadyTimeoutPolicy = "ready-timeout-policy"
-	// AnnotationKeySuffixAwait says whether the component waits until an object is ready.
+	// AnnotationKeySuffixAwait determines whether the component waits until an object is ready.
 	AnnotationKeySuffixAwait = "await"
 	// AnnotationKeySuffixDeletionHook makes an object a deletion hook: it is not a dependent, but is applied when the
-	// component is deleted, and removed when it is ready. The value says at which point of the deletion.
+	// component is deleted, and removed when it is ready. The value is the point of the deletion.
 	AnnotationKeySuffixDeletionHook = "deletion-hook"
-	// AnnotationKeySuffixMissingTypePolicy says what happens if the type of an object is not served, and no other
+	// AnnotationKeySuffixMissingTypePolicy determines what happens if the type of an object is not served, and no other
 	// object defines it.
 	AnnotationKeySuffixMissingTypePolicy = "missing-type-policy"
 	// AnnotationKeySuffixApplyHook makes an object an apply hook: a dependent that runs once for each state of the
-	// component, after all other dependents or when one of them has failed, as the value says.
+	// component, after all other dependents or when one of them has failed, depending on the value.
 	AnnotationKeySuffixApplyHook = "apply-hook"
 	// AnnotationKeySuffixReleaseHook makes an object a release hook: it is not a dependent, but is applied when a
-	// release is tested or rolled back, as the value says. Components have no release hooks.
+	// release is tested or rolled back, depending on the value. Components have no release hooks.
 	AnnotationKeySuffixReleaseHook = "release-hook"
-	// AnnotationKeySuffixVersioned, set to "true" on a ConfigMap or Secret of a clm release, gives each content a name
-	// of its own, and has the objects of the release refer to that. Components have no versioned objects.
+	// AnnotationKeySuffixVersioned, set to "true" on a ConfigMap or Secret of a clm release, gives each version of its
+	// content a name of its own, which the other objects of the release refer to. Components have no versioned objects.
 	AnnotationKeySuffixVersioned = "versioned"
-	// AnnotationKeySuffixKeptVersions is how many versions of a versioned object exist at most, with the present one.
+	// AnnotationKeySuffixKeptVersions is the maximum number of versions of a versioned object, including the current
+	// one.
 	AnnotationKeySuffixKeptVersions = "kept-versions"
-	// AnnotationKeySuffixVersionOf is on the versions of an object. It has the name without the suffix of the version.
+	// AnnotationKeySuffixVersionOf is on the versions of an object. It has their name without the suffix of the
+	// version.
 	AnnotationKeySuffixVersionOf = "version-of"
 	// AnnotationKeySuffixSkipDeletionHooks, set to "true" on a component that is being deleted, skips its deletion
 	// hooks that are not done yet.
 	AnnotationKeySuffixSkipDeletionHooks = "skip-deletion-hooks"
 	// AnnotationKeySuffixDisableEvents, set to "true" on a component, suppresses events about its dependents.
 	AnnotationKeySuffixDisableEvents = "disable-events"
-	// AnnotationKeySuffixReconcileAt starts an attempt to reconcile the component when its value changes. The value
-	// means nothing.
+	// AnnotationKeySuffixReconcileAt starts an attempt to reconcile the component when its value changes. The value has
+	// no meaning.
 	AnnotationKeySuffixReconcileAt = "reconcile-at"
 	// AnnotationKeySuffixAbandonTarget, set to "true" on a component that is being deleted, lets the deletion end
-	// although the target cluster cannot be reached any more. The dependents stay in that cluster.
+	// although the target cluster can no longer be reached. The dependents stay in that cluster.
 	AnnotationKeySuffixAbandonTarget = "abandon-target"
-	// AnnotationKeySuffixApproveDeletions, on a component, approves the deletion of the dependents that are held. The
-	// value is the digest in the component's condition, which identifies exactly these.
+	// AnnotationKeySuffixApproveDeletions, on a component, approves the deletion of the held dependents. The value is
+	// the digest in the component's condition, which identifies exactly these dependents.
 	AnnotationKeySuffixApproveDeletions = "approve-deletions"
-	// AnnotationKeySuffixDeletionApproved, on a component, records that a user has approved its own deletion, so that
-	// this holds until the component is gone. The reconciler sets it; the value identifies the component and its
-	// deletion.
+	// AnnotationKeySuffixDeletionApproved, on a component, records that a user has approved the component's deletion,
+	// so that the approval remains valid until the component is gone. The reconciler sets it; the value identifies the
+	// component and its deletion.
 	AnnotationKeySuffixDeletionApproved = "deletion-approved"
 	// AnnotationKeySuffixDeletionRetriedAt is on a CustomResourceDefinition that is being deleted. The reconciler sets
 	// it to make the API server retry, after the API server has failed to delete the instances; the value is the time.
@@ -196,7 +198,7 @@ const (
 const (
 	// PrunePolicyDelete deletes an object when its manifest is removed. This is the default.
 	PrunePolicyDelete = "delete"
-	// PrunePolicyKeep leaves such an object as it is. It remains a dependent, and goes with the owner.
+	// PrunePolicyKeep leaves such an object as it is. It remains a dependent, and is deleted with the owner.
 	PrunePolicyKeep = "keep"
 	// PrunePolicyConfirm deletes such an object after a user has approved that.
 	PrunePolicyConfirm = "confirm"
@@ -213,18 +215,18 @@ const (
 	// ReadyTimeoutPolicyFail makes an object that was not ready in time count as failed, until it is ready. This is the
 	// default.
 	ReadyTimeoutPolicyFail = "fail"
-	// ReadyTimeoutPolicyContinue begins the next wave although an object was not ready in time. The component is not
-	// ready before the object is.
+	// ReadyTimeoutPolicyContinue begins the next wave although an object was not ready in time. The component still
+	// waits for the object.
 	ReadyTimeoutPolicyContinue = "continue"
 
-	// AwaitAlways has later waves and the component wait until the object is ready. This is the default.
+	// AwaitAlways makes later waves and the component wait until the object is ready. This is the default.
 	AwaitAlways = "always"
-	// AwaitNever lets nothing wait until the object is ready; its failure does not count.
+	// AwaitNever makes nothing wait for the object; its failure does not count.
 	AwaitNever = "never"
 
 	// MissingTypePolicyRefuse refuses all objects before anything is written. This is the default.
 	MissingTypePolicyRefuse = "refuse"
-	// MissingTypePolicyWait applies the object when its wave has come and its type is served.
+	// MissingTypePolicyWait applies the object in its wave, once its type is served.
 	MissingTypePolicyWait = "wait"
 
 	// ApplyHookPostApply applies the hook when all dependents that are not hooks are ready, and redundant ones are
@@ -247,9 +249,9 @@ const (
 )
 
 const (
-	// StatusHintHasObservedGeneration says that the object has a status.observedGeneration even if it is not set yet.
+	// StatusHintHasObservedGeneration means that the object gets a status.observedGeneration even if it is not set yet.
 	StatusHintHasObservedGeneration = "has-observed-generation"
-	// StatusHintHasReadyCondition says that the object has a Ready condition even if it is not set yet.
+	// StatusHintHasReadyCondition means that the object gets a Ready condition even if it is not set yet.
 	StatusHintHasReadyCondition = "has-ready-condition"
 	// StatusHintRunToCompletion makes a Pod ready when it has succeeded, not while it runs.
 	StatusHintRunToCompletion = "run-to-completion"

@@ -43,7 +43,7 @@ func IDOf(object ObjectKey) ObjectID {
 	return ObjectID{GroupKind: object.GetObjectKind().GroupVersionKind().GroupKind(), Namespace: object.GetNamespace(), Name: object.GetName()}
 }
 
-// String names the object as messages do; see ObjectText.
+// String returns the name of the object for messages; see ObjectText.
 func (id ObjectID) String() string { return ObjectText(id.GroupKind, id.Namespace, id.Name) }
 
 // Compare orders by group, kind, namespace and name. It returns a negative number if id comes before the other one,
@@ -102,8 +102,8 @@ func NameKeyToString(key NameKey) string {
 	return key.GetNamespace() + "/" + key.GetName()
 }
 
-// ObjectText names an object as messages do: "Deployment default/web", "Widget.example.com default/a". It leaves out
-// the groups of Kubernetes itself.
+// ObjectText returns the name of an object for messages: "Deployment default/web", "Widget.example.com default/a". It
+// omits the groups of Kubernetes itself.
 func ObjectText(kind schema.GroupKind, namespace string, name string) string {
 	text := kind.Kind
 	if strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io") {
@@ -126,8 +126,8 @@ func ObjectKeyToString(key ObjectKey) string {
 
 // Unstructurable is implemented by parameters of a generator, usually the spec of a component.
 type Unstructurable interface {
-	// ToUnstructured returns the value as maps, slices and scalars, as decoding JSON yields them. The caller may change
-	// the result.
+	// ToUnstructured returns the value as maps, slices and scalars, like decoded JSON. The caller may change the
+	// result.
 	ToUnstructured() map[string]any
 }
 
@@ -184,9 +184,9 @@ func (f SelectorFunc[T]) Matches(object T) bool {
 	return f(object)
 }
 
-// RetriableError wraps an error that is expected to go away. If the error of a hook, a reference or a generator has one
-// in its chain, the component becomes Pending (DeletionPending while it is being deleted) instead of Error, and is
-// reconciled again after a known delay.
+// RetriableError wraps a temporary error. If the error of a hook, a reference or a generator wraps one, the component
+// becomes Pending (DeletionPending while it is being deleted) instead of Error, and is reconciled again after a known
+// delay.
 type RetriableError struct {
 	err        error
 	retryAfter *time.Duration
@@ -227,8 +227,8 @@ const (
 )
 
 const (
-	// PostApplyOrder is added to the apply orders of post-apply hooks, so that inventories, plans and results have them
-	// after all other waves.
+	// PostApplyOrder is added to the apply orders of post-apply hooks, so that they come after all other waves in
+	// inventories, plans and results.
 	PostApplyOrder = 100_000
 	// OnFailureOrder is added to the apply orders of on-failure hooks.
 	OnFailureOrder = 200_000

@@ -46,7 +46,7 @@ const (
 	ActionRepeat Action = "run again"
 )
 
-// notation has the symbols and verbs of actions, in the order of the summary.
+// notation has the symbols and colors of actions, in the order of the summary.
 var notation = []struct {
 	action Action
 	symbol string
@@ -73,7 +73,7 @@ type Change struct {
 	Action Action
 	// Reason is a text such as "manifest changed"; may be empty.
 	Reason string
-	// Refusal says why the operation refuses the action; empty if it does not.
+	// Refusal is the reason why the operation refuses the action; empty if it does not.
 	Refusal string
 	// Notes are further lines about the object.
 	Notes []string
@@ -86,14 +86,14 @@ type Change struct {
 
 // DiffOptions are the options of WriteDiff and NewWriter.
 type DiffOptions struct {
-	// Style decides whether the output is coloured.
+	// Style decides whether the output is colored.
 	Style Style
 	// Context is the number of unchanged lines to show around a change. Defaults to 3; -1 means the whole object.
 	Context *int
 	// ShowSecrets shows values of Secrets unmasked.
 	ShowSecrets bool
-	// Limit is the number of cells that lines have to fit in, except those of differences. Names are then shortened in
-	// the middle, and texts are wrapped. Defaults to no limit.
+	// Limit is the maximum width of lines, except those of differences, in cells. Names are shortened in the middle,
+	// and texts are wrapped. Defaults to no limit.
 	Limit int
 }
 
@@ -124,7 +124,7 @@ func WriteDiff(out io.Writer, changes []Change, options DiffOptions) error {
 type Writer struct {
 	DiffOptions
 	out bytes.Buffer
-	// masks number the secret values that occur.
+	// masks numbers the secret values.
 	masks map[string]int
 }
 
@@ -136,7 +136,7 @@ func NewWriter(options DiffOptions) *Writer {
 	return &Writer{DiffOptions: options, masks: map[string]int{}}
 }
 
-// Text shows one change.
+// Text returns the text of one change.
 func (w *Writer) Text(change Change) string {
 	w.out.Reset()
 	w.change(change)
@@ -146,7 +146,7 @@ func (w *Writer) Text(change Change) string {
 // repeats reports whether an object is applied again without a change.
 func (c Change) repeats() bool { return c.Action == ActionRepeat && c.Refusal == "" }
 
-// Repetition says in one line which objects are applied again without a change; empty if there are none.
+// Repetition lists the objects that are applied again without a change in one line; empty if there are none.
 func Repetition(changes []Change) string {
 	var objects []string
 	for _, change := range changes {
@@ -184,7 +184,7 @@ func (w *Writer) change(change Change) {
 	}
 }
 
-// header writes an object and the details in one line. If that is too long, the details stand below the object.
+// header writes an object and the details in one line. If that is too long, it writes the details below the object.
 func (w *Writer) header(change Change) {
 	symbol, paint, details := "!", Style.Red, string(change.Action)
 	for _, n := range notation {
@@ -210,7 +210,7 @@ func (w *Writer) header(change Change) {
 	w.text("    ", strings.TrimPrefix(details, "  "))
 }
 
-// text writes a text behind the indentation, and wraps it if lines have a limit.
+// text writes an indented text, and wraps it if lines have a limit.
 func (w *Writer) text(indent, text string) {
 	WriteWrapped(&w.out, indent, text, w.Limit)
 }
@@ -247,7 +247,7 @@ func summary(changes []Change, style Style) string {
 // An edit is a line of both objects, or of only one of them.
 type edit = diffmatchpatch.Diff
 
-// hunks writes the differences, each hunk below the path of the field that its first change is in.
+// hunks writes the differences, each hunk below the path of the field with its first change.
 func (w *Writer) hunks(before, after string) {
 	edits := compare(before, after)
 	hunks := group(edits, *w.Context)
@@ -272,8 +272,7 @@ func (w *Writer) hunks(before, after string) {
 	}
 }
 
-// compare computes the smallest difference, without a time limit, so that the same objects give the same difference on
-// a busy machine.
+// compare computes the smallest difference. It has no time limit, so the result is the same on a busy machine.
 func compare(before, after string) []edit {
 	differ := diffmatchpatch.New()
 	differ.DiffTimeout = 0
@@ -290,8 +289,8 @@ func compare(before, after string) []edit {
 // A hunk is a range of edits. The first is the position of its first change.
 type hunk struct{ from, to, first int }
 
-// group returns the changes with that many lines around them; -1 means all. Changes that are close to each other form
-// one hunk.
+// group returns the changes with up to context lines around them; -1 means all. Changes that are close to each other
+// form one hunk.
 func group(edits []edit, context int) []hunk {
 	if context < 0 {
 		context = len(edits)
@@ -312,7 +311,7 @@ func group(edits []edit, context int) []hunk {
 }
 
 // pathOf returns the path of the field that contains a line, such as "spec.template.spec.containers[main]". It consists
-// of the keys before the line that are indented less and less.
+// of the preceding keys with decreasing indentation.
 func pathOf(edits []edit, at int) string {
 	var path []string
 	below := depth(edits[at].Text)
@@ -336,8 +335,7 @@ func pathOf(edits []edit, at int) string {
 	return strings.TrimPrefix(strings.Join(path, ""), ".")
 }
 
-// elementName returns the field "name" of an element of a list, which begins with the first line; empty if there is
-// none.
+// elementName returns the field "name" of the list element that begins in the first line; empty if there is none.
 func elementName(edits []edit) string {
 	begin := depth(edits[0].Text)
 	for i, line := range edits {
@@ -385,11 +383,11 @@ func (w *Writer) content(object map[string]any) string {
 	return d.encode(object)
 }
 
-// masked stands for a secret value.
+// masked replaces a secret value.
 type masked string
 
-// mask shows the length and the number of a secret value. A number reveals nothing about the value, whereas a short
-// value can be guessed from its digest.
+// mask shows the length and the number of a secret value. Unlike a digest, the number does not help to guess a short
+// value.
 func (w *Writer) mask(value string) masked {
 	number, known := w.masks[value]
 	if !known {
@@ -399,13 +397,14 @@ func (w *Writer) mask(value string) masked {
 	return masked(fmt.Sprintf("%s (%s, #%d)", texts.Mark, Count(len(value), "byte"), number))
 }
 
-// document is a YAML document with texts that the encoder would quote: secret values, and texts with several lines, in
-// which differences are shown line by line. The encoder writes texts with tabs or trailing blanks on one line.
+// document is a YAML document with placeholders for texts that the encoder would quote: secret values, and texts with
+// several lines, whose differences are shown line by line. The encoder would write texts with tabs or trailing blanks
+// on one line.
 type document struct {
 	texts []string
 }
 
-// marker begins the placeholder of a text. It is a character for private use; texts with it get placeholders, too.
+// marker is the prefix of placeholders. It is a character for private use; texts that contain it get placeholders, too.
 const marker = "\ue000"
 
 func (d *document) placeholder(text string) string {
@@ -433,7 +432,7 @@ func (d *document) encode(object map[string]any) string {
 	return b.String()
 }
 
-// block returns a text as it follows the key of a field.
+// block returns the YAML form of a text that follows the key of a field.
 func block(text string, indent int) string {
 	if !strings.Contains(text, "\n") {
 		return Escape(text)

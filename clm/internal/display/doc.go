@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package display has what clm shows of the objects of a release: how they stand, what an operation does to them while
-// it runs, and how manifests differ.
+// Package display shows the objects of a release: their state, the progress of an operation on them, and differences
+// between manifests.
 //
 // # Texts of others
 //
 // Names, messages and logs come from clusters and charts, and may contain control sequences. [Guard] makes all output
-// to a terminal safe. Where it is for people, no matter what it is written to, a [Table], [Clean] and [CleanLines] do
-// so, too, and keep a text from pretending to be several lines.
+// to a terminal safe. For output for people, whether to a terminal or not, a [Table], [Clean] and [CleanLines] do so,
+// too. Table and Clean also keep each text on one line.
 //
 // # Tables and lists
 //

@@ -35,7 +35,8 @@ func (l *live) take(present moment) time.Duration {
 	}
 	l.drawn = present.now
 	columns, rows := l.size()
-	// A line that fills the last column leaves the cursor in limbo, and the line below the view belongs to the cursor.
+	// The last column stays empty, because after it the position of the cursor is undefined; the last row is for the
+	// cursor.
 	view := view{moment: present, width: columns - 1, height: rows - 1, style: l.style}
 	l.screen.Show(view.lines(), columns, rows)
 	return maxPause
@@ -47,7 +48,7 @@ func (l *live) finish(present moment, outcome Outcome) {
 	writeOutcome(l.out, summaryOfProgress{moment: present, outcome: outcome, style: l.style, width: columns})
 }
 
-// view is what is drawn of a state.
+// view draws a state within the given size.
 type view struct {
 	moment
 	width, height int
@@ -84,7 +85,7 @@ func (v view) lines() []string {
 	return lines
 }
 
-// header names the operation. A release with a long name is shortened before anything else is.
+// header returns the line about the operation. It shortens the name of the release first.
 func (v view) header() string {
 	age, phase := "  "+duration.HumanDuration(v.now.Sub(v.started)), ""
 	if v.state.Writing {
@@ -98,8 +99,8 @@ func (v view) header() string {
 	return v.style.Bold(Clean(shown.title())) + phase + v.style.Faint(age)
 }
 
-// choose returns the objects in motion for which there is room: those that have failed, then those of earlier waves. It
-// also returns how many others there are.
+// choose returns the unready objects that fit: failed ones first, then by wave. It also returns the number of the
+// others.
 func (v view) choose(room int) (chosen []Dependent, more int) {
 	unready := problems(v.state.Objects)
 	if len(unready) > room {
@@ -120,8 +121,8 @@ const (
 	minName = 10
 )
 
-// objects returns the lines of objects. Half of a line is left to state, age and reason, if names are long. Reasons get
-// more than one line as long as there are lines to spare.
+// objects returns the lines of objects. Long names leave half of the line to state, age and reason. Reasons take more
+// than one line as long as there are spare lines.
 func (v view) objects(chosen []Dependent, spare int) map[Object][]string {
 	names := namesIn(v.state, max(v.width/2, minName))
 	table := NewTable(v.width, Column{}, Column{}, Column{Right: true})
@@ -142,8 +143,8 @@ func (v view) objects(chosen []Dependent, spare int) map[Object][]string {
 	return shown
 }
 
-// object returns the line of an object with the reason in a column. A reason that does not fit in it stands below it, in
-// at most as many lines as there are to spare.
+// object returns the line of an object with the reason in a column. A reason that does not fit follows below, in at
+// most as many lines as are spare.
 func (v view) object(line string, column int, reason string, spare int) []string {
 	if reason == "" {
 		return []string{line}
@@ -180,7 +181,7 @@ func NewScreen(out io.Writer) *Screen {
 }
 
 // Show replaces the view in one write, and does not rewrite unchanged lines. Lines must be shorter than the width of
-// the terminal, and fewer than its rows. All that they can do to the terminal is to colour text.
+// the terminal, and fewer than its rows. They can only color text; other control sequences are escaped.
 func (s *Screen) Show(lines []string, columns, rows int) {
 	var b strings.Builder
 	lines = slices.Clone(lines)
@@ -209,7 +210,7 @@ func (s *Screen) Show(lines []string, columns, rows int) {
 		}
 		b.WriteString("\r\n")
 	}
-	// Below is the rest of a longer view, or the ^C that the terminal itself writes at the cursor.
+	// Below is the rest of a longer view, or the ^C that the terminal echoes at the cursor.
 	b.WriteString("\x1b[J")
 	s.lines = lines
 	_, _ = io.WriteString(s.out, b.String())
@@ -222,20 +223,20 @@ func (s *Screen) Clear(columns, rows int) {
 	_, _ = io.WriteString(s.out, b.String())
 }
 
-// erase relies on terminals that become narrower to wrap lines. If a terminal has become lower, the lines that it has
-// scrolled out of sight stay there.
+// erase assumes that terminals wrap lines when they become narrower. If a terminal has become lower, the lines that
+// have scrolled out of it stay there.
 func (s *Screen) erase(b *strings.Builder, columns, rows int) {
 	height := 0
 	for _, line := range s.lines {
 		height += max(1, (Width(line)+columns-1)/columns)
 	}
 	height = min(height, rows-1)
-	// Clear line by line, because some terminals keep in the scrollback what is cleared from their first line on.
+	// Clear line by line: if cleared from their first line on, some terminals move the content to the scrollback.
 	b.WriteString(up(height) + strings.Repeat("\x1b[K\r\n", max(0, height)) + "\x1b[J" + up(height))
 	s.lines = nil
 }
 
-// up moves the cursor up by that many lines, to the beginning of the line.
+// up returns the sequence that moves the cursor up by a number of lines, to the beginning of the line.
 func up(lines int) string {
 	if lines <= 0 {
 		return "\r"
@@ -243,16 +244,16 @@ func up(lines int) string {
 	return fmt.Sprintf("\r\x1b[%dA", lines)
 }
 
-// history remembers what was said last.
+// history is the last printed state.
 type history struct {
 	phase, message string
 	objects        map[Object]Dependent
 }
 
-// A change is an object as it was and as it is. An object that is seen for the first time was the zero value.
+// A change is an object as it was and as it is. before is zero for an object that is seen for the first time.
 type change struct{ before, after Dependent }
 
-// advance returns what has changed since the last call. An object that is missing in the state is forgotten.
+// advance returns what has changed since the last call. It drops objects that are missing in the state.
 func (h *history) advance(state Progress) (phase, message bool, changes []change) {
 	phase, message = state.Phase != h.phase, state.Message != h.message
 	h.phase, h.message = state.Phase, state.Message
@@ -274,10 +275,10 @@ func (h *history) advance(state Progress) (phase, message bool, changes []change
 	return phase, message, changes
 }
 
-// isSame compares what is said about an object.
+// isSame reports whether the printed properties of an object are the same.
 func isSame(a, b Dependent) bool { return isSameButMessage(a, b) && a.Message == b.Message }
 
-// isSameButMessage reports whether at most the reason for waiting has changed, not that there is one.
+// isSameButMessage reports whether the properties except the text of the message are the same.
 func isSameButMessage(a, b Dependent) bool {
 	return a.Phase == b.Phase && a.Status == b.Status && a.State == b.State && a.Verb == b.Verb && a.Wave == b.Wave && (a.Message == "") == (b.Message == "")
 }

@@ -24,14 +24,14 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Object identifies an object in a cluster. It is the form in which programs are told of it.
+// Object identifies an object in a cluster. It is its form in output for programs.
 type Object struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	// Namespace is empty for cluster-scoped objects.
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// UID is empty if the object is not there, or does not matter.
+	// UID is empty if the object does not exist, or if the UID does not matter.
 	UID apitypes.UID `json:"uid,omitempty"`
 }
 
@@ -52,17 +52,17 @@ func (o Object) GetNamespace() string { return o.Namespace }
 // GetName returns the name.
 func (o Object) GetName() string { return o.Name }
 
-// Key returns what identifies the object whatever its version is.
+// Key identifies the object independent of its API version.
 func (o Object) Key() Key { return types.IDOf(o) }
 
-// String names the object as messages do, for example "Deployment default/web".
+// String returns the name of the object in messages, for example "Deployment default/web".
 func (o Object) String() string { return o.Key().String() }
 
-// isHarmless matches what needs no quotes in a command.
+// isHarmless matches texts that need no quotes in a shell.
 var isHarmless = regexp.MustCompile(`^[A-Za-z0-9._:/-]+$`)
 
-// Argument names the object as commands take it, for example "Deployment/default/web"; or OBJECT if that is not safe in
-// a shell, because somebody has put anything into the record.
+// Argument returns the object as an argument of commands, for example "Deployment/default/web". It returns OBJECT if
+// that is not safe in a shell, because the record may contain any text.
 func (o Object) Argument() string {
 	if argument := strings.Replace(o.String(), " ", "/", 1); isHarmless.MatchString(argument) {
 		return argument
@@ -76,13 +76,13 @@ func (o Object) Compare(other Object) int {
 		cmp.Compare(o.Namespace, other.Namespace), cmp.Compare(o.Name, other.Name))
 }
 
-// Key identifies an object, whatever the version it is accessed by.
+// Key identifies an object independent of its API version.
 type Key = types.ObjectID
 
 // KeyOf returns the key of an object.
 func KeyOf(object types.ObjectKey) Key { return types.IDOf(object) }
 
-// Text names an object as messages do.
+// Text returns the name of an object in messages.
 func Text[O types.ObjectKey](object O) string { return KeyOf(object).String() }
 
 // Texts returns the text of each element, such as [Text].
@@ -106,7 +106,7 @@ func Namespace(mapper meta.RESTMapper, object client.Object, namespace string) (
 	mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	switch {
 	case cluster.IsNoMatch(err):
-		// It was never applied: then it is not known yet whether its type has namespaces.
+		// The object was never applied, so the scope of its type is not known yet.
 		return object.GetNamespace(), nil
 	case err != nil:
 		return "", fmt.Errorf("finding type %s: %w", gvk.GroupKind(), err)
@@ -137,36 +137,36 @@ const StatusCompleted = status.Status("Completed")
 // StatusStolen is the status of a dependent that belongs to another owner, or to none.
 const StatusStolen = status.Status("NotOwned")
 
-// DigestTakenOver is the digest of completed items that the engine has not made: another tool has applied them, before
-// a release was adopted from it. To the engine they are completed, whatever their manifests are.
+// DigestTakenOver is the digest of completed items that another tool applied before a release was adopted from it. The
+// engine treats them as completed, whatever their manifests are.
 const DigestTakenOver = "taken-over"
 
-// Node is an object in the cluster and what it owns: a dependent, or something below one, of which Wave, Phase, Verb,
-// State and Since are empty.
+// Node is an object in the cluster with the objects that it owns: a dependent, or an object below one, whose Wave,
+// Phase, Verb, State and Since are empty.
 type Node struct {
 	// Dependent has the verdict of the analyzer as its status, or NotFound, Unknown if the object may not be read,
 	// Completed, or NotOwned.
 	Dependent
 
-	// ApplyOrder is that of the inventory; zero for what is not recorded there.
+	// ApplyOrder is the apply order in the inventory; zero for objects that are not in it.
 	ApplyOrder int `json:"applyOrder,omitempty"`
-	// Created is the time of creation; zero if the object is not there.
+	// Created is the time of creation; zero if the object does not exist.
 	Created time.Time `json:"created,omitzero"`
-	// Missing is true if the object should be there and is not.
+	// Missing means that the object should exist, but does not.
 	Missing bool `json:"missing,omitempty"`
-	// Why says what keeps the object from being ready, the most specific reason first.
+	// Why are the reasons why the object is not ready, the most specific first.
 	Why []Reason `json:"why,omitempty"`
 	// Children are the objects that name this one as their owner, sorted by kind and name. ReplicaSets of earlier
 	// rollouts, which have no pods any more, are left out.
 	Children []*Node `json:"children,omitempty"`
 
-	// Item is the record of a dependent; nil for what is below one.
+	// Item is the inventory item of a dependent; nil for other objects.
 	Item *reconciler.InventoryItem `json:"-"`
 	// Live is the object as it was read; nil if it was not.
 	Live *unstructured.Unstructured `json:"-"`
 }
 
-// IsReady reports whether there is nothing to be explained.
+// IsReady reports whether the object is ready or completed.
 func (n *Node) IsReady() bool {
 	return n.Status == status.CurrentStatus || n.Status == StatusCompleted
 }
@@ -179,7 +179,7 @@ func (n *Node) Annotation(key string) string {
 	return n.Live.GetAnnotations()[key]
 }
 
-// Walk visits the node and all below it.
+// Walk visits the node and all nodes below it.
 func (n *Node) Walk(visit func(node *Node)) {
 	visit(n)
 	for _, child := range n.Children {
@@ -193,32 +193,32 @@ type Source string
 const (
 	// SourceContainer is the state of a container.
 	SourceContainer Source = "container"
-	// SourceLog is the last line that a container has written.
+	// SourceLog is the last log line of a container.
 	SourceLog Source = "log"
 	// SourceCondition is a condition of the object.
 	SourceCondition Source = "condition"
 	// SourceEvent is an event about the object.
 	SourceEvent Source = "event"
-	// SourceStatus is anything else that the object itself says.
+	// SourceStatus is any other information in the object itself.
 	SourceStatus Source = "status"
 )
 
-// Reason says why an object is not ready.
+// Reason is a reason why an object is not ready.
 type Reason struct {
 	Source Source `json:"source"`
 	// Text is one line without control characters.
 	Text string `json:"text"`
 	// Since is when it began; zero if that is not known.
 	Since time.Time `json:"since,omitzero"`
-	// Count is how often it happened; zero for what is a state.
+	// Count is how often it happened; zero for a state.
 	Count int `json:"count,omitempty"`
-	// Vague is true if the text says no more than that the object is not ready.
+	// Vague means that the text contains nothing but that the object is not ready.
 	Vague bool `json:"-"`
 }
 
-// Note says what is missing from a picture of the cluster because the user is not allowed to read it.
+// Note describes which objects are missing because the user is not allowed to read them.
 type Note struct {
-	// Verb is that of the rule which is missing, for example "list".
+	// Verb of the missing RBAC rule, for example "list".
 	Verb string `json:"verb"`
 	// Group is the API group of the resource; empty for the core group.
 	Group string `json:"group,omitempty"`
@@ -228,7 +228,7 @@ type Note struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// String says it in plain words.
+// String returns the note as a sentence.
 func (n Note) String() string {
 	resource := n.Resource
 	if n.Group != "" {
@@ -240,14 +240,14 @@ func (n Note) String() string {
 	return fmt.Sprintf("not shown: you are not allowed to %s %s in namespace %s", n.Verb, resource, n.Namespace)
 }
 
-// Dependent is one object of a release, and how it stands.
+// Dependent is one object of a release with its state.
 type Dependent struct {
 	Object `json:"object"`
 
-	// Status as seen last; may be empty.
+	// Status is the last seen status; may be empty.
 	Status status.Status `json:"status"`
 	// Message explains the status: why the object is not ready, or is not gone. In an operation it is empty if the
-	// object is.
+	// object is ready or gone.
 	Message string `json:"message,omitempty"`
 	// Wave is the apply order, or the delete order if the release is being deleted.
 	Wave int `json:"-"`
@@ -255,18 +255,18 @@ type Dependent struct {
 	Phase reconciler.Phase `json:"-"`
 	// Verb is what the operation has done to the object; empty if nothing yet.
 	Verb reconciler.Verb `json:"-"`
-	// Deed is what people are told instead of the verb, in the words of the plan; empty if the verb says it.
+	// Deed is shown to people instead of the verb, in the words of the plan; empty if the verb is sufficient.
 	Deed string `json:"-"`
-	// State is what all this means.
+	// State summarizes the fields above.
 	State State `json:"-"`
 	// Since is when phase, status and verb became what they are; zero if that is not known.
 	Since time.Time `json:"-"`
 }
 
-// Done says to people what the operation has done to the object; empty if nothing yet.
+// Done returns what the operation has done to the object, for people; empty if nothing yet.
 func (d Dependent) Done() string { return cmp.Or(d.Deed, strings.ToLower(string(d.Verb))) }
 
-// State says how far a dependent is on its way.
+// State is the progress of a dependent.
 type State string
 
 const (
@@ -276,13 +276,13 @@ const (
 	StateUnready State = "unready"
 	// StateFailed means that it will not become ready by itself.
 	StateFailed State = "failed"
-	// StateReady means that it is as it should be.
+	// StateReady means that it is in its desired state.
 	StateReady State = "ready"
 	// StateCompleted means that it has served its purpose and was removed.
 	StateCompleted State = "completed"
-	// StateStays means that it stays although the release, or its revision, does not want it any more.
+	// StateStays means that it stays although the release is being deleted or its revision no longer has it.
 	StateStays State = "stays"
-	// StateGone means that it was not wanted any more, and is gone.
+	// StateGone means that it was no longer desired and is gone.
 	StateGone State = "gone"
 )
 
@@ -294,8 +294,8 @@ func (s State) IsDone() bool {
 	return s == StateReady || s == StateCompleted || s == StateStays || s == StateGone
 }
 
-// StateInOperation returns the state of a dependent from what an operation knows about it: its phase, verb and message.
-// An object has also failed if the engine says so.
+// StateInOperation returns the state of a dependent during an operation, from its phase, verb and message. failed means
+// that the engine has reported a failure.
 func StateInOperation(d Dependent, failed bool) State {
 	switch {
 	case failed:
@@ -326,7 +326,7 @@ func StateInOperation(d Dependent, failed bool) State {
 	return StateUnready
 }
 
-// Label is the one word for what happens to the dependent in an operation.
+// Label returns one word for the state of the dependent in an operation.
 func (d Dependent) Label() string {
 	switch {
 	case d.State == StateFailed:
@@ -342,8 +342,8 @@ func (d Dependent) Label() string {
 	}
 }
 
-// Names names the objects of one table or list. The zero value names them as messages do. It is not safe for concurrent
-// use.
+// Names names the objects of one table or list. The zero value uses the names in messages. It is not safe for
+// concurrent use.
 type Names struct {
 	namespace string
 	room      int
@@ -351,11 +351,10 @@ type Names struct {
 	groups map[string]map[string]bool
 }
 
-// NewNames returns the names for a terminal in which a name has that many cells. If there are none, there is no
-// terminal, and names are those of messages. Otherwise they are short: without the namespace if that is the given one,
-// and without the API group unless objects of the same kind and another group are included. Such a name still denotes
-// the object in arguments of clm. A name that is too long has a short kind, if there is one. It may still be longer
-// than the room.
+// NewNames returns names that should fit in room cells. Without room, output is not to a terminal, and names are those
+// in messages. Otherwise they are short: without the given namespace, and without the API group unless objects of the
+// same kind and another group are included. clm accepts such names as arguments. A name that is too long gets a short
+// kind, if there is one. It may still exceed the room.
 func NewNames(room int, namespace string) *Names {
 	if room <= 0 {
 		return &Names{}
@@ -363,7 +362,7 @@ func NewNames(room int, namespace string) *Names {
 	return &Names{namespace: namespace, room: room, groups: map[string]map[string]bool{}}
 }
 
-// Include says that an object is in the table. All objects must be included before the first one is named.
+// Include adds an object to the table. All objects must be included before the first one is named.
 func (n *Names) Include(object types.ObjectKey) {
 	if n.groups == nil {
 		return
@@ -375,7 +374,7 @@ func (n *Names) Include(object types.ObjectKey) {
 	n.groups[gk.Kind][gk.Group] = true
 }
 
-// Of names an object.
+// Of returns the name of an object.
 func (n *Names) Of(object types.ObjectKey) string {
 	switch {
 	case n.groups == nil:
@@ -387,7 +386,7 @@ func (n *Names) Of(object types.ObjectKey) string {
 	}
 }
 
-// Below names an object that stands below its owner, and is in the same namespace.
+// Below returns the name of an object that is listed below its owner in the same namespace.
 func (n *Names) Below(object types.ObjectKey) string {
 	if n.groups == nil {
 		return object.GetObjectKind().GroupVersionKind().Kind + " " + object.GetName()
@@ -400,8 +399,8 @@ var shortKinds = map[string]string{
 	"CustomResourceDefinition": "CRD", "HorizontalPodAutoscaler": "HPA", "PersistentVolumeClaim": "PVC", "PodDisruptionBudget": "PDB",
 }
 
-// fit names an object, with a short kind if the name is too long otherwise. The kind has its group only if another
-// group has a kind of that name.
+// fit returns the name of an object, with a short kind if the name would be too long. The kind has its group only if
+// the kind is ambiguous.
 func (n *Names) fit(object types.ObjectKey, namespace string) string {
 	gk := object.GetObjectKind().GroupVersionKind().GroupKind()
 	kind, name := gk.Kind, " "+types.NameKeyToString(types.NameKeyFromNamespaceAndName(namespace, object.GetName()))
@@ -414,7 +413,7 @@ func (n *Names) fit(object types.ObjectKey, namespace string) string {
 	return kind + name
 }
 
-// Count says how many there are of something whose plural ends with an s.
+// Count returns a number with a unit whose plural ends with an s.
 func Count(count int, unit string) string {
 	if count == 1 {
 		return "1 " + unit
@@ -422,8 +421,8 @@ func Count(count int, unit string) string {
 	return fmt.Sprintf("%d %ss", count, unit)
 }
 
-// Age says how long ago something was, as kubectl does; empty for a time that is not known. Clocks differ, and a
-// deletion may be due in the future; it then has no age.
+// Age returns how long ago something happened, as kubectl formats it; empty for the zero time. Times in the future,
+// because of clock skew or a deletion that is due later, have the age zero.
 func Age(since, now time.Time) string {
 	if since.IsZero() {
 		return ""
@@ -431,13 +430,13 @@ func Age(since, now time.Time) string {
 	return duration.HumanDuration(max(now.Sub(since), 0))
 }
 
-// Kept names the items of objects that are kept although they are not declared any more; empty if there are none.
+// Kept lists the objects that are kept although they are no longer in the manifests; empty if there are none.
 func Kept(items []*reconciler.InventoryItem) string {
 	kept := slices.DeleteFunc(slices.Clone(items), func(item *reconciler.InventoryItem) bool { return item.Phase != reconciler.PhaseKept })
 	return Enumerate(Texts(kept, Text), maxKept)
 }
 
-// maxKept is how many of them are named.
+// maxKept is the maximum number of objects that Kept names.
 const maxKept = 10
 
 // Enumerate lists texts in one line, up to a limit, and counts the others.

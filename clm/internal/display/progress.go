@@ -24,10 +24,9 @@ import (
 // Printer shows an operation. Its methods may be called from several goroutines; none blocks on anything but the
 // output, whose errors are ignored: an operation must not fail because its output has no reader.
 type Printer interface {
-	// Update takes the present state, and keeps nothing of it that the caller could change. After Finish it does
-	// nothing.
+	// Update shows the current state. The caller may change the state afterwards. After Finish it does nothing.
 	Update(state Progress)
-	// Finish takes the view away and says how the operation ended. It must be called, also after a failure; once.
+	// Finish replaces the view by the outcome of the operation. It must be called exactly once, also after a failure.
 	Finish(outcome Outcome)
 }
 
@@ -40,16 +39,15 @@ func (Silent) Update(Progress) {}
 // Finish does nothing.
 func (Silent) Finish(Outcome) {}
 
-// Outcome is how an operation ended.
+// Outcome is the result of an operation.
 type Outcome struct {
-	// Done means that everything was done. Otherwise what is not ready is listed.
+	// Done means that everything was done. Otherwise the objects that are not ready are listed.
 	Done bool
 	// Summary is one line, such as "release default/web is ready".
 	Summary string
-	// Next says what can be done now; may be empty, and have several lines.
+	// Next is advice about what to do next; may be empty or have several lines.
 	Next string
-	// Notes are what else should be known: what the API server warned about or changed, and what others changed. One
-	// line each.
+	// Notes are further lines: warnings and changes by the API server, and changes by other clients.
 	Notes []string
 }
 
@@ -60,11 +58,11 @@ const (
 	// ModeAuto is ModeLive on a terminal, and ModePlain elsewhere, on dumb terminals, and if the environment variable
 	// CI has a value other than false and 0.
 	ModeAuto Mode = iota
-	// ModeLive redraws a view on a terminal, which gives way to a summary at the end.
+	// ModeLive redraws a view on a terminal, and replaces it by a summary at the end.
 	ModeLive
-	// ModePlain writes a line for each thing that changes.
+	// ModePlain writes a line for each change.
 	ModePlain
-	// ModeJSON writes an event per line. See the documentation of the package.
+	// ModeJSON writes an event as one line of JSON for each change.
 	ModeJSON
 )
 
@@ -74,7 +72,7 @@ type PrinterOptions struct {
 	Out io.Writer
 	// Mode defaults to ModeAuto.
 	Mode Mode
-	// Color defaults to ColorAuto. It does not concern ModeJSON.
+	// Color defaults to ColorAuto. ModeJSON ignores it.
 	Color Color
 	// Size returns the present size of the terminal. Defaults to asking the terminal behind Out.
 	Size func() (columns, rows int)
@@ -98,20 +96,20 @@ func NewPrinter(options PrinterOptions) Printer {
 
 // show shows an operation in one mode. Its methods are not called concurrently.
 type show interface {
-	// take shows the present moment. It returns after which time it has more to show even if nothing happens until
-	// then; zero means never.
+	// take shows the present moment. It returns the time after which it must be called again even if nothing changes;
+	// zero means never.
 	take(present moment) (pause time.Duration)
-	// finish takes the view away and says how the operation ended.
+	// finish replaces the view by the outcome.
 	finish(present moment, outcome Outcome)
 }
 
-// moment is how an operation stands at one time.
+// moment is the progress of an operation at one time.
 type moment struct {
 	state        Progress
 	started, now time.Time
 }
 
-// paced is the printer of all modes: it passes on what it is told to a show, and calls that again when it is time to.
+// paced is the printer of all modes. It forwards updates to a show, and calls that again when its pause is over.
 type paced struct {
 	mu      sync.Mutex
 	show    show
@@ -170,21 +168,21 @@ func (p *paced) Finish(outcome Outcome) {
 	p.show.finish(p.present, outcome)
 }
 
-// Progress is how an operation stands at one moment.
+// Progress is the progress of an operation at one moment.
 type Progress struct {
-	// Operation is what is being done: apply, rollback, heal, delete, test, adopt, orphan, move, wait.
+	// Operation is the name of the operation: apply, rollback, heal, delete, test, adopt, orphan, move, wait.
 	Operation string
 	// Release is namespace and name.
 	Release string
-	// Revision of the release; 0 if the operation makes none.
+	// Revision of the release; 0 if the operation creates none.
 	Revision int64
-	// Objects are all dependents in the order of their waves, including those that are deleted or released meanwhile.
+	// Objects are all dependents in the order of their waves, including those that were deleted or orphaned meanwhile.
 	Objects []Dependent
-	// Phase says what is going on: "waiting for the lock held by ...", "applying wave 2 of 5".
+	// Phase describes the current activity: "waiting for the lock held by ...", "applying wave 2 of 5".
 	Phase string
-	// Writing means that objects have been written since the operation waited for what the phase says.
+	// Writing means that objects were written since the phase began.
 	Writing bool
-	// Message says what else should be known now, such as an error that is being retried; may be empty.
+	// Message is further information, such as an error that is being retried; may be empty.
 	Message string
 }
 
@@ -197,7 +195,7 @@ func (s Progress) title() string {
 	return title
 }
 
-// namesIn returns the names of the dependents for a terminal in which a name has that many cells.
+// namesIn returns names of the dependents for room cells; see NewNames.
 func namesIn(state Progress, room int) *Names {
 	namespace, _, _ := strings.Cut(state.Release, "/")
 	names := NewNames(room, namespace)
@@ -207,7 +205,7 @@ func namesIn(state Progress, room int) *Names {
 	return names
 }
 
-// because is why a dependent waits or has failed, to follow upon the label, which it does not repeat.
+// because returns why a dependent waits or has failed, to append to its label, which it does not repeat.
 func because(d Dependent) string {
 	reason := Clean(d.Message)
 	rest, repeats := strings.CutPrefix(reason, d.Label())
@@ -217,19 +215,19 @@ func because(d Dependent) string {
 	return ": " + reason
 }
 
-// maxUnready is how many objects that are not ready the outcome names; the others are counted.
+// maxUnready is the maximum number of unready objects that the outcome lists; it counts the others.
 const maxUnready = 20
 
-// summary is what is said at the end, to people.
+// summaryOfProgress is the summary for people at the end.
 type summaryOfProgress struct {
 	moment
 	outcome Outcome
 	style   Style
-	// width is the limit of lines; zero means that there is none.
+	// width is the maximum width of lines; zero means no limit.
 	width int
 }
 
-// writeOutcome writes one line, preceded by what is not ready, and followed by what can be done.
+// writeOutcome writes the summary line, preceded by the unready objects, and followed by notes and advice.
 func writeOutcome(out io.Writer, s summaryOfProgress) {
 	var b strings.Builder
 	mark := s.style.Green("✓")
@@ -266,7 +264,7 @@ func (s summaryOfProgress) writeUnready(b *strings.Builder) {
 	}
 }
 
-// details counts what was done, and says how long it took.
+// details returns the number of objects for each deed, and the duration.
 func (s summaryOfProgress) details() string {
 	counts := map[string]int{}
 	var unchanged, untouched int
@@ -297,7 +295,7 @@ func (s summaryOfProgress) details() string {
 	return strings.Join(details, ", ")
 }
 
-// problems returns what is neither done nor to come, failures first.
+// problems returns the failed dependents, followed by those that are not ready.
 func problems(list []Dependent) []Dependent {
 	var found []Dependent
 	for _, state := range []State{StateFailed, StateUnready} {
@@ -317,7 +315,7 @@ func mark(object Dependent, style Style) string {
 	return style.Yellow("▸")
 }
 
-// plain writes a line for each thing that changes.
+// plain writes a line for each change.
 type plain struct {
 	out   io.Writer
 	style Style
@@ -325,20 +323,20 @@ type plain struct {
 	waits map[Object]*waiting
 }
 
-// waiting is what was said about an object that waits.
+// waiting is what was printed about an object that waits.
 type waiting struct {
-	// reason is the one that was said last.
+	// reason is the last printed reason.
 	reason string
-	// due is when it is time to say the present one; zero if there is no need to.
+	// due is when to print the current reason; zero if it need not be printed.
 	due time.Time
-	// pause is how long to wait before the next one is said. It grows, because some reasons change all the time.
+	// pause is the time before the next reason is printed. It grows, because some reasons change all the time.
 	pause time.Duration
 }
 
 const (
-	// patience is how long an object has to wait until the reason is worth a line: most of them pass at once.
+	// patience is how long an object waits before its first reason is printed: most become ready quickly.
 	patience = time.Second
-	// maxPatience is how long another reason of the same object has to wait at most.
+	// maxPatience is the maximum time before another reason of the same object is printed.
 	maxPatience = 30 * time.Second
 )
 
@@ -363,7 +361,7 @@ func (p *plain) take(present moment) time.Duration {
 	return pause
 }
 
-// await has the reason told why an object waits, if it is still waiting then.
+// await schedules the output of the reason why an object waits.
 func (p *plain) await(object Dependent, now time.Time) {
 	if object.State != StateUnready || object.Message == "" {
 		delete(p.waits, object.Object)
@@ -377,8 +375,7 @@ func (p *plain) await(object Dependent, now time.Time) {
 	}
 }
 
-// tell says why objects wait that have done so for a while. It returns after which time another reason is due; zero
-// means never.
+// tell prints the reasons that are due. It returns the time after which the next one is due; zero means never.
 func (p *plain) tell(b *strings.Builder, present moment) (pause time.Duration) {
 	for _, object := range present.state.Objects {
 		w := p.waits[object.Object]
@@ -407,8 +404,8 @@ func (p *plain) finish(present moment, outcome Outcome) {
 	writeOutcome(p.out, summaryOfProgress{moment: present, outcome: outcome, style: p.style})
 }
 
-// news returns what is worth a line at once: what was done, and how the object stands if that has changed and is not
-// said by what was done. What was ready all the time, and what has not had its turn, is not worth a line.
+// news returns what to print at once: what was done, and the new state unless that follows from what was done. It omits
+// objects that were ready all the time or whose turn has not come.
 func (c change) news(style Style) []string {
 	var news []string
 	acted := c.after.Verb != "" && c.after.Verb != c.before.Verb
@@ -427,12 +424,12 @@ func (c change) news(style Style) []string {
 	return news
 }
 
-// isLeaving reports whether the object is on its way out.
+// isLeaving reports whether the object is being deleted or purged.
 func isLeaving(d Dependent) bool {
 	return d.Phase == reconciler.PhaseDeleting || d.Phase == reconciler.PhaseCompleting
 }
 
-// operationEvent says something about the operation.
+// operationEvent is an event about the operation.
 type operationEvent struct {
 	Time      string `json:"time"`
 	Type      string `json:"type"`
@@ -447,7 +444,7 @@ type operationEvent struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// objectEvent says something about a dependent.
+// objectEvent is an event about a dependent.
 type objectEvent struct {
 	Time   string           `json:"time"`
 	Type   string           `json:"type"`
@@ -509,7 +506,7 @@ func (e *events) finish(present moment, outcome Outcome) {
 	})
 }
 
-// emit writes the line at once, so that a reader at the other end of a pipe follows the operation.
+// emit writes the line without buffering, so that the reader of a pipe can follow the operation.
 func (e *events) emit(event any) { _ = e.encoder.Encode(event) }
 
 func (m moment) stamp() string { return m.now.UTC().Format(time.RFC3339Nano) }

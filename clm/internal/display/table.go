@@ -16,19 +16,20 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// WriteOptions say how to print nodes.
+// WriteOptions are the options of Write.
 type WriteOptions struct {
-	// Color marks what is ready, what is not yet, and what has failed.
+	// Color marks ready, unready and failed objects by colors.
 	Color bool
-	// Width is the number of cells that lines have to fit in. Defaults to no limit.
+	// Width is the maximum width of lines in cells. Defaults to no limit.
 	Width int
-	// Namespace is not shown if there is a limit: that of the release.
+	// Namespace is the namespace of the release, which is not shown if there is a limit.
 	Namespace string
 	// Why adds the reasons below the objects.
 	Why bool
-	// Flat leaves out what the dependents own; its reasons stand below the dependent. Defaults to the whole tree.
+	// Flat omits the objects that dependents own, and shows their reasons below the dependent. Defaults to the whole
+	// tree.
 	Flat bool
-	// Now is the time at which ages are told. Defaults to the present.
+	// Now is the time from which ages are computed. Defaults to the present.
 	Now time.Time
 }
 
@@ -56,7 +57,7 @@ type printer struct {
 	table *Table
 }
 
-// include includes what is shown of a node and of what it owns.
+// include includes a node and, unless Flat is set, the nodes below it.
 func (p *printer) include(node *Node) {
 	if p.Flat {
 		p.names.Include(node)
@@ -65,7 +66,7 @@ func (p *printer) include(node *Node) {
 	node.Walk(func(each *Node) { p.names.Include(each) })
 }
 
-// add prints a node behind the given branch, and below it whatever it has behind the given guides.
+// add adds a node after the given branch, and its reasons and children after the given guides.
 func (p *printer) add(node *Node, title, branch, guides string) {
 	paint := p.paint(node.Status)
 	p.table.Add(Cell{Lead: branch, Text: title}, Cell{Text: node.Status.String(), Paint: paint},
@@ -93,7 +94,7 @@ func (p *printer) add(node *Node, title, branch, guides string) {
 	}
 }
 
-// maxFlatReasons is the number of reasons that a dependent shows for all that it owns.
+// maxFlatReasons is the maximum number of reasons below a dependent for the objects that it owns.
 const maxFlatReasons = 5
 
 func (p *printer) reasons(node *Node) []string {
@@ -108,7 +109,7 @@ func (p *printer) reasons(node *Node) []string {
 	return texts
 }
 
-// reasonsBelow names the objects, but says only once what is the same for several of them.
+// reasonsBelow returns reasons with the names of their objects. It merges equal reasons of several objects.
 func (p *printer) reasonsBelow(node *Node) []string {
 	type group struct {
 		Reason
@@ -149,7 +150,7 @@ func (p *printer) reasonsBelow(node *Node) []string {
 	return texts
 }
 
-// text adds to a reason how often and since when.
+// text returns a reason with its count and its age.
 func (p *printer) text(reason Reason) string {
 	var details []string
 	if reason.Count > 1 {
@@ -164,7 +165,7 @@ func (p *printer) text(reason Reason) string {
 	return reason.Text + " (" + strings.Join(details, ", ") + ")"
 }
 
-// paint returns what colours texts about an object with that status.
+// paint returns the function that colors texts about an object with that status.
 func (p *printer) paint(verdict status.Status) func(text string) string {
 	style := Style(p.Color)
 	switch verdict {
@@ -179,12 +180,12 @@ func (p *printer) paint(verdict status.Status) func(text string) string {
 	return style.Yellow
 }
 
-// sortable are the values that are in an order: Dependent and *Node.
+// sortable is implemented by Dependent and *Node.
 type sortable interface{ dependent() Dependent }
 
 func (d Dependent) dependent() Dependent { return d }
 
-// Sort puts dependents in the order of their waves. Within a wave they stay in the order in which they are.
+// Sort puts dependents in the order of their waves. It is stable within a wave.
 func Sort[D sortable](list []D) {
 	slices.SortStableFunc(list, func(a, b D) int { return cmp.Compare(a.dependent().Wave, b.dependent().Wave) })
 }
@@ -213,8 +214,8 @@ func Waves[D sortable](list []D) []*Wave {
 	return waves
 }
 
-// Merge merges neighbours of which all dependents are done, and neighbours of which all are pending: what people need
-// are the waves in between.
+// Merge merges adjacent waves whose dependents are all done, and adjacent waves whose dependents are all pending:
+// people need the waves in between.
 func Merge(waves []*Wave) []*Wave {
 	var merged []*Wave
 	for _, wave := range waves {
@@ -225,7 +226,7 @@ func Merge(waves []*Wave) []*Wave {
 	return merged
 }
 
-// absorb reports whether the next wave could be merged into this one.
+// absorb merges the next wave into this one if possible, and reports whether it did.
 func (w *Wave) absorb(next *Wave) bool {
 	hook, _ := types.SplitOrder(w.First)
 	if other, _ := types.SplitOrder(next.First); other != hook {
@@ -252,7 +253,7 @@ func (w *Wave) all(alike func(State) bool) bool {
 	return true
 }
 
-// Label names the wave, or the waves that were merged.
+// Label returns the name of the wave, or of the merged waves.
 func (w *Wave) Label() string {
 	if w.First == w.Last {
 		return types.WaveText(w.First)
@@ -262,13 +263,13 @@ func (w *Wave) Label() string {
 	return strings.TrimSpace(fmt.Sprintf("%s waves %d to %d", hook, first, last))
 }
 
-// Number is the number of the wave, with the kind of hooks if it consists of hooks.
+// Number returns the number of the wave, with the kind of hooks if it consists of hooks.
 func (w *Wave) Number() string {
 	hook, wave := types.SplitOrder(w.First)
 	return strings.TrimSpace(hook + " " + strconv.Itoa(wave))
 }
 
-// Describe says how many dependents are in which state, to be shown by clm status, which tells all states apart.
+// Describe returns the number of dependents in each state, for clm status.
 func (w *Wave) Describe(style Style) string {
 	return w.describe(
 		part{"✓ %d ready", style.Green, []State{StateReady}},
@@ -281,7 +282,7 @@ func (w *Wave) Describe(style Style) string {
 	)
 }
 
-// Summarize says how many dependents an operation is done with, and how many not.
+// Summarize returns the numbers of dependents that are done, in progress, failed and pending, for operations.
 func (w *Wave) Summarize(style Style) string {
 	return w.describe(
 		part{"✓ %d done", style.Green, []State{StateReady, StateCompleted, StateGone, StateStays}},
@@ -291,7 +292,7 @@ func (w *Wave) Summarize(style Style) string {
 	)
 }
 
-// part is a number that is shown, and the states that it counts.
+// part is a displayed number with the states that it counts.
 type part struct {
 	text   string
 	paint  func(text string) string

@@ -18,16 +18,16 @@ import (
 	"golang.org/x/term"
 )
 
-// Color says when output is coloured. A pointer to it is a flag value. The zero value is ColorAuto.
+// Color decides when output is colored. The zero value is ColorAuto.
 type Color string
 
 const (
-	// ColorAuto means that output to a terminal is coloured, unless the environment variable NO_COLOR has a value or
+	// ColorAuto means that output to a terminal is colored, unless the environment variable NO_COLOR has a value or
 	// TERM is dumb.
 	ColorAuto Color = "auto"
-	// ColorAlways means that output is always coloured.
+	// ColorAlways means that output is always colored.
 	ColorAlways Color = "always"
-	// ColorNever means that output is not coloured.
+	// ColorNever means that output is not colored.
 	ColorNever Color = "never"
 )
 
@@ -37,7 +37,7 @@ func (c Color) Style(out io.Writer) Style {
 	return Style(c == ColorAlways || isAuto && os.Getenv("NO_COLOR") == "" && IsCapable(out))
 }
 
-// Style colours text if it is true. The text must be a single line.
+// Style colors text if it is true. The text must be a single line.
 type Style bool
 
 // Bold is for headings.
@@ -58,7 +58,7 @@ func (s Style) Yellow(text string) string { return s.paint("33", text) }
 // Cyan is for positions in a diff.
 func (s Style) Cyan(text string) string { return s.paint("36", text) }
 
-// paint ends with a reset, so that the colour does not continue after a line that is cut off.
+// paint ends with a reset, so that the color does not continue after a line that is cut off.
 func (s Style) paint(code, text string) string {
 	if !s || text == "" {
 		return text
@@ -78,7 +78,7 @@ func IsTerminal(out io.Writer) bool {
 	return ok && term.IsTerminal(fd)
 }
 
-// IsCapable reports whether the writer is a terminal that supports colours and cursor movements.
+// IsCapable reports whether the writer is a terminal that supports colors and cursor movements.
 func IsCapable(out io.Writer) bool {
 	return IsTerminal(out) && os.Getenv("TERM") != "dumb"
 }
@@ -87,7 +87,7 @@ func IsCapable(out io.Writer) bool {
 // and the environment variable CI is unset, false or 0.
 func IsAttended(out io.Writer) bool { return IsCapable(out) && !unattended(os.Getenv("CI")) }
 
-// unattended interprets the variable that systems for continuous integration set.
+// unattended reports whether the value of the environment variable CI indicates a CI system.
 func unattended(ci string) bool {
 	return ci != "" && ci != "0" && ci != "false"
 }
@@ -123,9 +123,9 @@ func descriptor(out io.Writer) (int, bool) {
 	return int(file.Fd()), true
 }
 
-// Guard returns a writer through which no text can control the terminal, whoever has written it. It escapes characters
-// as [Escape] does, except line breaks and the colours of texts. What is not a terminal, such as a file, is returned as
-// it is: programs get exact texts.
+// Guard returns a writer through which no text can control the terminal. It escapes characters as [Escape] does, except
+// line breaks and text colors. It returns a writer that is not a terminal, such as a file, unchanged: programs get
+// exact texts.
 func Guard(out io.Writer) io.Writer {
 	if !IsTerminal(out) {
 		return out
@@ -137,17 +137,17 @@ type guard struct {
 	out io.Writer
 
 	mu sync.Mutex
-	// begun is the beginning of a character that ends in the next text.
+	// begun is the first part of a character that the next text completes.
 	begun string
 }
 
-// Fd lets the writer count as a terminal.
+// Fd returns the file descriptor, so that the writer is recognized as a terminal.
 func (g *guard) Fd() uintptr {
 	fd, _ := descriptor(g.out)
 	return uintptr(fd)
 }
 
-// Write writes all complete characters.
+// Write writes all complete characters, and keeps the rest for the next call.
 func (g *guard) Write(text []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -173,11 +173,11 @@ func (g *guard) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// color matches what colours text. It cannot make text invisible: there are no backgrounds, no black, and no
-// concealment.
+// color matches control sequences that color text. They cannot make text invisible: backgrounds, black and concealment
+// are excluded.
 var color = regexp.MustCompile(`^\x1b\[(?:(?:0?[0-4]|2[2-4]|3[1-79]|9[0-7])(?:;(?:0?[0-4]|2[2-4]|3[1-79]|9[0-7]))*)?m`)
 
-// colors returns the length of the colour sequence at the beginning of a text; 0 if there is none.
+// colors returns the length of the color sequence at the beginning of a text; 0 if there is none.
 func colors(text string) int {
 	if text[0] != '\x1b' {
 		return 0
@@ -193,7 +193,7 @@ type Dialog struct {
 	close func() error
 }
 
-// SilenceError says why no user can be asked.
+// SilenceError is the reason why no user can be asked.
 type SilenceError struct {
 	// Reason is a clause, such as "there is no terminal".
 	Reason string
@@ -204,7 +204,7 @@ type SilenceError struct {
 // Error returns the reason.
 func (e *SilenceError) Error() string { return e.Reason }
 
-// errNoTerminal says that the process has no controlling terminal.
+// errNoTerminal means that the process has no controlling terminal.
 var errNoTerminal = errors.New("there is no terminal")
 
 // OpenDialog opens the controlling terminal of the process, or uses input and messages if there is none and both are
@@ -230,9 +230,9 @@ func OpenDialog(input io.Reader, messages io.Writer) (*Dialog, error) {
 // Close closes the terminal.
 func (d *Dialog) Close() error { return d.close() }
 
-// Ask writes a question, which is wrapped between words, and returns the line that the user enters, without the line
-// break. It discards what was typed before the question. It returns io.EOF if the input ends. If the context ends
-// first, the answer is lost.
+// Ask writes a question, wrapped between words, and returns the line that the user enters, without the line break. It
+// discards input from before the question. It returns io.EOF if the input ends. If the context ends first, the answer
+// is lost.
 func (d *Dialog) Ask(ctx context.Context, question string) (string, error) {
 	if device, isFile := d.in.(*os.File); isFile {
 		if err := discardPending(device); err != nil {

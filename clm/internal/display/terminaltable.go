@@ -17,7 +17,7 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// Fit says how the cells of a column are shortened if the table is wider than the terminal. The zero value is Whole.
+// Fit is how the cells of a column are shortened if the table is wider than the terminal. The zero value is Whole.
 type Fit int
 
 const (
@@ -27,8 +27,8 @@ const (
 	Middle
 	// End is for messages, which keep their beginnings.
 	End
-	// Below is for messages in the last column that are needed whole: if a row is wider than the terminal, those of all
-	// rows stand below their rows, and the column is left out.
+	// Below is for messages in the last column that must not be shortened: if a row is wider than the terminal, the
+	// messages of all rows follow below their rows, and the column is left out.
 	Below
 )
 
@@ -36,12 +36,12 @@ const (
 type Column struct {
 	// Header is the title; a table without titles has no header.
 	Header string
-	// Fit says how cells are shortened. Defaults to Whole.
+	// Fit of the cells. Defaults to Whole.
 	Fit Fit
 	// Right aligns cells to the right.
 	Right bool
-	// Spare means that the column is left out where the others would become too narrow to be of use. The last such
-	// column goes first.
+	// Spare means that the column is left out if the others would become too narrow. The last such column is left out
+	// first.
 	Spare bool
 }
 
@@ -49,9 +49,9 @@ type Column struct {
 type Cell struct {
 	// Lead is the part before the text that is never shortened, such as the lines of a tree.
 	Lead string
-	// Text may be any text: the table shows what [Clean] makes of it.
+	// Text may be any text: the table applies [Clean] to it.
 	Text string
-	// Paint colours the text after it was shortened; nil leaves it as it is.
+	// Paint colors the text after it was shortened; nil leaves it as it is.
 	Paint func(text string) string
 }
 
@@ -60,9 +60,9 @@ const (
 	columnGap = 2
 	// minColumn is the least width of a column that is shortened.
 	minColumn = 10
-	// usefulColumn is the width below which a shortened column is of little use: spare columns are left out for it.
+	// usefulColumn is the width below which a shortened column is of little use, so spare columns are left out instead.
 	usefulColumn = 16
-	// minName is the least width in which a name is shortened in its middle.
+	// minNameWidth is the least width in which a name is shortened in its middle.
 	minNameWidth = 4
 	// minWrap is the least width in which the lines between rows are wrapped.
 	minWrap = 20
@@ -70,13 +70,14 @@ const (
 	hanging = "  "
 )
 
-// BelowIndent is the indentation of texts of a column that stand below their rows.
+// BelowIndent is the indentation of texts below their rows.
 const BelowIndent = "    "
 
 // Table aligns cells in columns. It is not safe for concurrent use.
 //
-// With a limit, columns that may be shortened share the cells that the others leave, and spare columns are left out for
-// them. Columns without a title and without texts are left out, too. Without a limit, nothing is shortened or left out.
+// With a limit, columns that may be shortened share the remaining width, and spare columns are left out to make room
+// for them. Columns without a title and without texts are left out, too. Without a limit, nothing is shortened or left
+// out.
 type Table struct {
 	columns []Column
 	limit   int
@@ -89,10 +90,10 @@ type tableRow struct {
 	below bool
 }
 
-// NewTable returns an empty table. The limit is that of [Limit]; zero means that there is none.
+// NewTable returns an empty table. The limit is a result of [Limit]; zero means no limit.
 func NewTable(limit int, columns ...Column) *Table { return &Table{columns: columns, limit: limit} }
 
-// Add adds a row. Cells that are missing at its end are empty.
+// Add adds a row. Missing cells at its end are empty.
 func (t *Table) Add(cells ...Cell) {
 	t.add(false, append(slices.Clone(cells), make([]Cell, len(t.columns)-len(cells))...))
 }
@@ -104,7 +105,7 @@ func (t *Table) add(below bool, cells []Cell) {
 	t.rows = append(t.rows, tableRow{cells: cells, below: below})
 }
 
-// AddTexts adds a row of cells without colours.
+// AddTexts adds a row of cells without colors.
 func (t *Table) AddTexts(texts ...string) {
 	cells := make([]Cell, len(texts))
 	for i, text := range texts {
@@ -113,8 +114,8 @@ func (t *Table) AddTexts(texts ...string) {
 	t.Add(cells...)
 }
 
-// AddBelow adds a text that is not in a column below the last row. It is wrapped between words, because its end is
-// often what matters.
+// AddBelow adds a text below the last row that is not in a column. It is wrapped between words, because its end is
+// often important.
 func (t *Table) AddBelow(text Cell) { t.add(true, []Cell{text}) }
 
 // Write writes the header and all rows in one write. It fails if writing fails.
@@ -183,7 +184,7 @@ func (t *Table) widths() []int {
 	return widths
 }
 
-// total returns the width of a row in which columns that may be shortened have at most the given width.
+// total returns the width of a row if columns that may be shortened have at most the given width.
 func (t *Table) total(widths []int, most int) int {
 	total := -columnGap
 	for i, width := range widths {
@@ -197,8 +198,8 @@ func (t *Table) total(widths []int, most int) int {
 	return total
 }
 
-// share gives the columns that may be shortened equal parts of what the others leave. What a column does not need is
-// left to the wider ones.
+// share distributes the remaining width equally among the columns that may be shortened. Wider columns get the width
+// that a column does not need.
 func (t *Table) share(widths []int) {
 	var flexible []int
 	room := t.limit - t.total(widths, math.MaxInt)
@@ -238,7 +239,7 @@ func (t *Table) line(widths []int, cells []Cell) string {
 	return b.String()
 }
 
-// shorten returns the lead and the text of a cell, in that many cells of the terminal.
+// shorten returns the lead and the text of a cell, shortened to the width.
 func shorten(cell Cell, fit Fit, width int) string {
 	whole := cell.Lead + cell.Text
 	lead := Width(cell.Lead)
@@ -252,7 +253,7 @@ func shorten(cell Cell, fit Fit, width int) string {
 	}
 }
 
-// paintBehind colours what follows the lead of a cell.
+// paintBehind colors the text after the lead of a cell.
 func paintBehind(shortened string, cell Cell) string {
 	text, whole := strings.CutPrefix(shortened, cell.Lead)
 	if cell.Paint == nil || !whole {
@@ -276,14 +277,13 @@ func wrapBelow(text Cell, limit int) []string {
 	return lines
 }
 
-// cells measures text that may contain colour sequences.
+// cells measures text that may contain color sequences.
 var cells = displaywidth.Options{ControlSequences: true}
 
-// Width returns the number of cells that a line occupies, without colour sequences.
+// Width returns the number of cells that a line occupies, without color sequences.
 func Width(line string) int { return cells.String(line) }
 
-// Truncate shortens a line to that many cells, and ends it with an ellipsis if something is cut off. Colour sequences
-// stay intact.
+// Truncate shortens a line to the width, and ends it with an ellipsis if it was cut. Color sequences stay intact.
 func Truncate(line string, width int) string {
 	if width <= 0 {
 		return ""
@@ -291,8 +291,8 @@ func Truncate(line string, width int) string {
 	return cells.TruncateString(line, width, "…")
 }
 
-// Elide shortens a line to that many cells, and puts an ellipsis in its middle if something is left out: the beginning
-// and the end of a name are what it is known by.
+// Elide shortens a line to the width, and puts an ellipsis in its middle if it was cut: people recognize a name by its
+// beginning and end.
 func Elide(line string, width int) string {
 	if Width(line) <= width || width < 3 {
 		return Truncate(line, width)
@@ -327,7 +327,7 @@ func Wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-// WrapHanging is Wrap with all lines but the first one indented by two blanks.
+// WrapHanging is like Wrap, but indents all lines except the first by two blanks.
 func WrapHanging(text string, width int) []string {
 	lines := Wrap(text, width)
 	if len(lines) == 1 {
@@ -340,8 +340,7 @@ func WrapHanging(text string, width int) []string {
 	return lines
 }
 
-// WriteWrapped writes a text behind the indentation, and wraps it if the limit is positive: a text that is needed whole
-// is never shortened.
+// WriteWrapped writes an indented text, and wraps it if the limit is positive. It never shortens the text.
 func WriteWrapped(out io.Writer, indent, text string, limit int) {
 	lines := []string{text}
 	if limit > 0 {
@@ -352,7 +351,7 @@ func WriteWrapped(out io.Writer, indent, text string, limit int) {
 	}
 }
 
-// pieces breaks a word so that each piece occupies at most that many cells, but has at least one character.
+// pieces breaks a word into pieces that occupy at most width cells, but have at least one character.
 func pieces(word string, width int) []string {
 	var pieces []string
 	room, start, end := width, 0, 0
@@ -372,8 +371,8 @@ func Pad(line string, width int) string {
 	return line + strings.Repeat(" ", max(0, width-Width(line)))
 }
 
-// Clean makes one safe line of an external text: line separators become blanks, and terminal control characters become
-// escape sequences of Go.
+// Clean turns an external text into one safe line: line separators and tabs become blanks, and terminal control
+// characters become Go escape sequences.
 func Clean(text string) string {
 	return Escape(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' }), " "))
 }
@@ -387,10 +386,10 @@ func CleanLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Escape replaces unprintable characters and invalid UTF-8, except tabs, by escape sequences of Go.
+// Escape replaces unprintable characters and invalid UTF-8, except tabs, by Go escape sequences.
 func Escape(text string) string { return escape(text, func(string) int { return 0 }) }
 
-// escape implements Escape. Where it would replace a character, spare returns how many bytes stay instead.
+// escape implements Escape. Before it replaces a character, spare returns how many bytes to keep instead.
 func escape(text string, spare func(rest string) int) string {
 	if strings.IndexFunc(text, hidden) < 0 && utf8.ValidString(text) {
 		return text
@@ -416,8 +415,7 @@ func escape(text string, spare func(rest string) int) string {
 	return b.String()
 }
 
-// hidden reports whether a character must be escaped. The joiner stays: it makes one character of several, as in emojis
-// and in Indic scripts.
+// hidden reports whether a character must be escaped. The joiners stay: they are needed in emojis and in Indic scripts.
 func hidden(r rune) bool {
 	const joiner, nonJoiner = '\u200d', '\u200c'
 	return r != '\t' && r != joiner && r != nonJoiner && !unicode.IsGraphic(r)

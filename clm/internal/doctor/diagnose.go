@@ -29,17 +29,17 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// remains are what there is of a release that has no record.
+// remains are the traces of a release that has no record.
 type remains struct {
-	// marked is the number of objects with its mark that count, doubtful that of others; elsewhere is the namespace of
-	// one of these.
+	// marked is the number of objects whose marks count as evidence, doubtful the number of all others with its mark;
+	// elsewhere is the namespace of one of the latter.
 	marked, doubtful int
 	elsewhere        string
 	// parts means that there are parts of the record.
 	parts bool
 }
 
-// examineLost looks for releases of which there is something, and no record.
+// examineLost looks for releases that have traces but no record.
 func (e *examination) examineLost(ctx context.Context) error {
 	found, err := e.remains(ctx)
 	if err != nil {
@@ -75,12 +75,12 @@ func (e *examination) examineLost(ctx context.Context) error {
 	return nil
 }
 
-// trustAdvice says how marks count that prove nothing.
+// trustAdvice describes how to accept marks outside of the namespaces of a release as evidence.
 func trustAdvice(namespace, name, elsewhere string) string {
 	return fmt.Sprintf("if the mark is genuine: clm doctor %s -n %s --fix --trust-namespace %s", name, namespace, elsewhere)
 }
 
-// remains looks for what there is of releases that have no record, by namespace and name of these.
+// remains finds the traces of releases that have no record, by namespace and name of the release.
 func (e *examination) remains(ctx context.Context) (map[string]*remains, error) {
 	found := map[string]*remains{}
 	of := func(release string) *remains {
@@ -114,7 +114,7 @@ func (e *examination) remains(ctx context.Context) (map[string]*remains, error) 
 	return found, nil
 }
 
-// lost reports whether the examination is about the release, and has found no record of it.
+// lost reports whether the examination covers the release, and found no record of it.
 func (e *examination) lost(release string) bool {
 	namespace, name, _ := strings.Cut(release, "/")
 	isMeant := (e.Namespace == "" || e.Namespace == namespace) && (e.Name == "" || e.Name == name)
@@ -160,7 +160,7 @@ func (e *examination) examineRelease(ctx context.Context, release *releases.Rele
 	return nil
 }
 
-// examineUnrecorded is about an object with the mark of a release that has not recorded it.
+// examineUnrecorded adds a finding about an object with the mark of a release that has not recorded it.
 func (e *examination) examineUnrecorded(ctx context.Context, release *releases.Release, found markedObject) error {
 	finding := Finding{
 		Kind: FindingUnrecorded, Release: release.String(), Object: &found.Object,
@@ -180,7 +180,7 @@ func (e *examination) examineUnrecorded(ctx context.Context, release *releases.R
 	return nil
 }
 
-// examineItem looks whether a recorded object is there and has the mark of the release.
+// examineItem checks whether a recorded object exists and has the mark of the release.
 func (e *examination) examineItem(ctx context.Context, release *releases.Release, item *reconciler.InventoryItem) error {
 	if !isExpected(item) {
 		return nil
@@ -219,7 +219,7 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 }
 
 // isExpected reports whether a recorded object should be in the cluster. A Job may remove itself after it has finished.
-// The next operation forgets what is not wanted any more, and not there any more.
+// The next operation removes redundant items from the inventory if their objects are gone.
 func isExpected(item *reconciler.InventoryItem) bool {
 	switch item.Phase {
 	case reconciler.PhaseCompleted, reconciler.PhaseCompleting, reconciler.PhaseScheduledForCompletion, reconciler.PhaseScheduledForDeletion, reconciler.PhaseDeleting:
@@ -234,7 +234,7 @@ func isExpected(item *reconciler.InventoryItem) bool {
 // shownOutside bounds how many objects a finding names.
 const shownOutside = 5
 
-// examineNamespace looks whether the namespace of a release is being deleted, and waits for the record.
+// examineNamespace checks whether the namespace of a release is being deleted and waits for the record.
 func (e *examination) examineNamespace(release *releases.Release) {
 	if !release.Awaited() {
 		return
@@ -271,11 +271,11 @@ type sweep struct {
 const (
 	// sweepers is the number of types that are listed at once.
 	sweepers = 8
-	// sweepPage is the number of objects that are asked for at once.
+	// sweepPage is the number of objects per request.
 	sweepPage = 500
 )
 
-// run lists all types that the server knows. What must not be listed, or does not answer, is noted.
+// run lists all types of the server. It notes the types that the user may not list and the groups that do not answer.
 func (s *sweep) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(sweepers)
@@ -320,7 +320,7 @@ func (s *sweep) resource(ctx context.Context, gv schema.GroupVersion, resource m
 		case err == nil:
 			looked = append(looked, namespace)
 		case isUnserved(err):
-			// In the whole cluster, the server says first that it may not be listed.
+			// For the whole cluster, the server checks permissions first.
 			return nil
 		case !apierrors.IsForbidden(err):
 			return err
@@ -363,17 +363,17 @@ func (s *sweep) list(ctx context.Context, kind schema.GroupVersionKind, namespac
 	}
 }
 
-// take keeps what is known about an object.
+// take adds an object to the found ones.
 func (s *sweep) take(kind schema.GroupVersionKind, object *metav1.PartialObjectMetadata) {
 	if observe.RecordLabel(object.Labels) != "" {
-		// A record is no dependent, whatever marks it has.
+		// A record is never a dependent, even if it has marks.
 		return
 	}
 	version, name := kind.ToAPIVersionAndKind()
 	found := markedObject{
 		Object:    display.Object{APIVersion: version, Kind: name, Namespace: object.Namespace, Name: object.Name},
 		OwnerMark: releases.OwnerOf(object),
-		// EndpointSlices, say, have the labels of their Services.
+		// For example, EndpointSlices have the labels of their Services.
 		copied: object.Annotations[releases.Annotation] == "" || fieldset.IsCopy(object, releases.ReconcilerName),
 	}
 	s.mu.Lock()

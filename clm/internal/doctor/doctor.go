@@ -6,8 +6,8 @@
 // # Contract
 //
 // An examination changes nothing. A repair writes only records and locks: it creates, changes or deletes no dependent.
-// It holds the lock of the release, does not wait for others, and looks again before it writes. The marks of a release
-// are evidence only in the namespaces of the release, because any user can put marks on an object.
+// It holds the lock of the release, waits for it only briefly, and reads the cluster again before it writes. The marks
+// of a release are evidence only in the namespaces of the release, because any user can put marks on an object.
 package doctor
 
 import (
@@ -32,19 +32,19 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// FindingKind says what is wrong.
+// FindingKind is the kind of a problem.
 type FindingKind string
 
 const (
 	// FindingDamaged is a record that cannot be read completely.
 	FindingDamaged FindingKind = "DamagedRecord"
-	// FindingLost is a release without a record, of which there are objects, or parts of a record.
+	// FindingLost is a release without a record that has objects or parts of a record.
 	FindingLost FindingKind = "LostRecord"
 	// FindingGone is a recorded object that does not exist.
 	FindingGone FindingKind = "Missing"
 	// FindingStolen is a recorded object that has another owner, or none.
 	FindingStolen FindingKind = "NotOwned"
-	// FindingUnrecorded is an object that has the mark of a release which has not recorded it.
+	// FindingUnrecorded is an object with the mark of a release that has not recorded it.
 	FindingUnrecorded FindingKind = "Unrecorded"
 	// FindingStuck is a namespace that waits for a record.
 	FindingStuck FindingKind = "Stuck"
@@ -53,33 +53,33 @@ const (
 // Finding is one problem of a release.
 type Finding struct {
 	Kind FindingKind
-	// Release is namespace and name of the release.
+	// Release is the namespace and name of the release.
 	Release string
-	// Object is the object in question; nil if the problem is one of the record.
+	// Object is the object in question; nil if the record itself has the problem.
 	Object *display.Object
-	// Message says what is wrong.
+	// Message describes the problem.
 	Message string
-	// Remedy says what Repair would do; empty if there is nothing to be repaired.
+	// Remedy describes what Repair would do; empty if the problem cannot be repaired.
 	Remedy string
-	// Advice says what the user can do; may be empty.
+	// Advice describes what the user can do; may be empty.
 	Advice string
 
-	// Repair does what Remedy says, which must not be empty. It writes only records: it creates, changes or deletes no
+	// Repair carries out Remedy, which must not be empty. It writes only records: it creates, changes or deletes no
 	// dependent.
 	Repair func(ctx context.Context) error
 }
 
-// Diagnosis is what an examination has found.
+// Diagnosis is the result of an examination.
 type Diagnosis struct {
 	// Releases is the number of releases that were examined.
 	Releases int
 	// Findings, sorted by release.
 	Findings []Finding
-	// Notes say what could not be read.
+	// Notes describe what could not be read.
 	Notes []string
 }
 
-// Request says what to examine.
+// Request specifies what to examine.
 type Request struct {
 	// Namespace of the releases. Defaults to all namespaces.
 	Namespace string
@@ -109,7 +109,7 @@ func Examine(ctx context.Context, c *runner.Connection, request Request) (*Diagn
 	})
 	slices.Sort(e.diagnosis.Notes)
 	e.diagnosis.Notes = slices.Compact(e.diagnosis.Notes)
-	// Repairs keep the examination, but need none of the objects.
+	// Repairs refer to the examination, but do not need the objects.
 	e.found, e.byKey = nil, nil
 	return e.diagnosis, nil
 }
@@ -121,17 +121,17 @@ type examination struct {
 	connection *runner.Connection
 	diagnosis  *Diagnosis
 
-	// recorded are the namespaces of all releases with a record, by namespace and name; intact are those whose record
-	// can be read completely.
+	// recorded are the namespaces of the objects of each release with a record, by namespace and name of the release;
+	// intact are the releases whose record can be read completely.
 	recorded map[string][]string
 	intact   []apitypes.NamespacedName
-	// unread are those whose record exists, and cannot be used; by namespace and name.
+	// unread are the releases whose record exists but cannot be used, by namespace and name.
 	unread map[string]bool
 	found  []markedObject
 	byKey  map[display.Key]markedObject
 }
 
-// add adds a finding. If it has a remedy, that is to rebuild the record.
+// add adds a finding. The repair of each finding with a remedy is to rebuild the record.
 func (e *examination) add(finding Finding) {
 	if finding.Remedy != "" {
 		namespace, name, _ := strings.Cut(finding.Release, "/")
@@ -144,8 +144,8 @@ func (e *examination) note(format string, args ...any) {
 	e.diagnosis.Notes = append(e.diagnosis.Notes, fmt.Sprintf(format, args...))
 }
 
-// readRecords reads the records of all releases in question, and keeps only where they have objects: the records may be
-// too large together.
+// readRecords reads the records of all releases to examine. It keeps only the namespaces of their objects, because all
+// records together may be too large.
 func (e *examination) readRecords(ctx context.Context) error {
 	names := []apitypes.NamespacedName{{Namespace: e.Namespace, Name: e.Name}}
 	if e.Name == "" {
@@ -209,7 +209,7 @@ func (e *examination) sweepCluster(ctx context.Context) error {
 	return nil
 }
 
-// denied notes what the user may not read, and returns other errors.
+// denied turns an error about missing permissions into a note, and returns all other errors.
 func (e *examination) denied(err error) error {
 	if apierrors.IsForbidden(err) {
 		e.note("%s", err)
@@ -218,14 +218,15 @@ func (e *examination) denied(err error) error {
 	return err
 }
 
-// anyType has everything looked into that the server knows.
+// anyType matches all types of the server.
 var anyType = []reconciler.TypeVersionInfo{{Group: "*", Version: "*", Kind: "*"}}
 
-// lockTimeout is how long a repair waits for the lock of a release: longer than a lock lasts that a dead process has left.
+// lockTimeout is how long a repair waits for the lock of a release: long enough for the lock of a dead process to
+// expire.
 const lockTimeout = 30 * time.Second
 
-// rebuild writes the record of a release again, which may be intact, damaged or lost. It holds the lock of the release,
-// which need not exist.
+// rebuild writes an intact, damaged or lost record of a release again. It holds the lock of the release, which need not
+// exist.
 func (e *examination) rebuild(ctx context.Context, namespace, name string) error {
 	locked := &releases.Release{Namespace: namespace, Name: name}
 	o, done, err := runner.Begin(ctx, e.connection, locked, runner.NewQuietBoard("doctor"), runner.Limits{LockTimeout: lockTimeout})
@@ -261,11 +262,11 @@ func (e *examination) rebuild(ctx context.Context, namespace, name string) error
 	if err := write(ctx, release); err != nil || !isLost || len(release.Inventory) > 0 {
 		return err
 	}
-	// There are only parts of a record.
+	// No objects were found, only parts of a record.
 	return records.Remove(ctx, release)
 }
 
-// complete completes the inventory by the labels of objects, as far as these count.
+// complete adds the objects whose labels count as evidence to the inventory.
 func (e *examination) complete(ctx context.Context, release *releases.Release) error {
 	within, err := e.evidenceNamespaces(ctx, release)
 	if err != nil {
@@ -307,7 +308,7 @@ func (e *examination) evidenceNamespaces(ctx context.Context, release *releases.
 	return found, nil
 }
 
-// namespacesOf returns the namespaces that a release is in; sorted.
+// namespacesOf returns the namespaces of a release and its dependents, sorted.
 func namespacesOf(release *releases.Release) []string {
 	namespaces := []string{release.Namespace}
 	for _, item := range release.Inventory {

@@ -9,6 +9,6 @@
 // container. [Events] and [Logs] cover the objects of the same tree; [WatchEvents], and Logs if requested, also those
 // that are created later.
 //
-// If the user may not read something, the result omits it and has a note; the rest is complete. The package writes
+// If the user may not read something, the result omits it and contains a note; the rest is complete. The package writes
 // nothing to the cluster.
 package live

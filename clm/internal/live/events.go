@@ -25,7 +25,7 @@ type Event struct {
 	// Name is the name of the event. It is in the namespace of the object, or in "default" if the object is
 	// cluster-scoped.
 	Name string `json:"-"`
-	// Time is the time of the last occurrence, First that of the first one.
+	// Time is the time of the last occurrence, First the time of the first one.
 	Time  time.Time `json:"time"`
 	First time.Time `json:"first"`
 	// Type is Normal or Warning.
@@ -48,11 +48,11 @@ type Event struct {
 type EventReport struct {
 	// Events are sorted by time, the latest last.
 	Events []Event `json:"events"`
-	// Notes say what is missing because the user may not read it. They are sorted.
+	// Notes describe what is missing because the user may not read it. They are sorted.
 	Notes []display.Note `json:"notes,omitempty"`
 }
 
-// Events returns the events about the dependents and the objects that they own at present. It sends one LIST per
+// Events returns the events about the dependents and the objects that they currently own. It sends one LIST per
 // namespace, in addition to those of Tree. It ignores Options.Reasons.
 func Events(ctx context.Context, options Options) (*EventReport, error) {
 	s, err := newSurvey(options)
@@ -101,13 +101,13 @@ func Events(ctx context.Context, options Options) (*EventReport, error) {
 
 // EventSink receives the results of WatchEvents. Its functions are not called concurrently.
 type EventSink struct {
-	// Event gets each event, and each further occurrence of it. Required.
+	// Event receives each event, and each further occurrence of it. Required.
 	Event func(event Event)
-	// Note gets one note about each resource that is missing because the user may not read it. Defaults to none.
+	// Note receives one note about each resource that is missing because the user may not read it. Defaults to none.
 	Note func(note display.Note)
 }
 
-// WatchEvents passes on the events that Events returns, sorted by time, and then new events and further occurrences,
+// WatchEvents passes the events of Events to the sink, sorted by time, and then new events and further occurrences,
 // including those about objects that are created later. It returns nil when the context ends.
 func WatchEvents(ctx context.Context, options Options, sink EventSink) error {
 	options.Reasons = AllReasons

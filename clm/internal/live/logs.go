@@ -26,7 +26,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/display"
 )
 
-// LogOptions say which logs to read. The zero value means all logs.
+// LogOptions specify the logs to read. Without restrictions, all logs are read.
 type LogOptions struct {
 	Options
 	// Follow continues with new lines, including those of containers and pods that are created later, until the context
@@ -44,9 +44,9 @@ type LogOptions struct {
 	// Select selects pods by the dependents that they belong to (possibly themselves), or by their own names. Defaults
 	// to all.
 	Select func(dependent, pod display.Object) bool
-	// Color colours each container differently.
+	// Color prints each container in a color of its own.
 	Color bool
-	// Problem gets one line about each log that cannot be read. It is not called concurrently. Defaults to none.
+	// Problem receives one line about each log that cannot be read. It is not called concurrently. Defaults to none.
 	Problem func(text string)
 }
 
@@ -75,7 +75,7 @@ type logReader struct {
 	out io.Writer
 }
 
-// run is one run of a container: each restart of a container begins a new log.
+// run is one run of a container. Each restart begins a new log.
 type run struct {
 	namespace, pod, container string
 	podUID                    string
@@ -148,7 +148,7 @@ func (r *logReader) pods(ctx context.Context) ([]*corev1.Pod, error) {
 	return selected, nil
 }
 
-// containersOf names the containers of a pod.
+// containersOf returns the names of all containers of a pod.
 func containersOf(pod *corev1.Pod) []string {
 	regular := display.Texts(slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers), func(c corev1.Container) string { return c.Name })
 	return append(regular, display.Texts(pod.Spec.EphemeralContainers, func(c corev1.EphemeralContainer) string { return c.Name })...)
@@ -179,7 +179,7 @@ func (r *logReader) logOptions(run run) *corev1.PodLogOptions {
 	return options
 }
 
-// copy passes on the lines of a log, without line breaks, until the log ends.
+// copy passes the lines of a log to a function, without line breaks, until the log ends.
 func (r *logReader) copy(ctx context.Context, run run, options *corev1.PodLogOptions, pass func(line []byte)) error {
 	stream, err := r.core.Pods(run.namespace).GetLogs(run.pod, options).Stream(ctx)
 	if err != nil {
@@ -200,15 +200,14 @@ func (r *logReader) write(run run, line []byte) {
 	_, _ = fmt.Fprintf(r.out, "%s %s\n", prefix, line)
 }
 
-// report tells the user what cannot be read. It reports denied access once per namespace, and does not report what no
-// longer exists.
+// report reports to the user that a log cannot be read. It reports denied access only once per namespace.
 func (r *logReader) report(run run, err error) {
 	var status apierrors.APIStatus
 	switch {
 	case apierrors.IsForbidden(err):
 		r.note(display.Note{Verb: "get", Resource: podLogs, Namespace: run.namespace})
 	case errors.As(err, &status):
-		// The text of other errors has the address of the server, which does not help.
+		// The text of the error itself contains the address of the server, which does not help.
 		r.problem(fmt.Sprintf("%s cannot be read: %s", run, oneLine(status.Status().Message)))
 	default:
 		r.problem(fmt.Sprintf("%s cannot be read: %s", run, oneLine(err.Error())))
@@ -223,8 +222,7 @@ func (r *logReader) problem(text string) {
 	}
 }
 
-// colorOf returns one of the colours that are legible on any background for a name, as the parameter of its control
-// sequence.
+// colorOf returns a color for a name that is legible on any background, as the parameter of its control sequence.
 func colorOf(name string) int {
 	palette := []int{32, 33, 34, 35, 36, 92, 94, 95}
 	hash := fnv.New32a()
@@ -286,7 +284,8 @@ func (r *logReader) followAll(ctx context.Context) error {
 	})
 }
 
-// begin begins to follow a run by a function. It does not if the run is or was followed, or if too many are followed.
+// begin starts to follow a run by calling stream, and reports whether it did. It does not if the run is or was already
+// followed, or if too many are followed.
 func (f *logFollower) begin(run run, stream func()) bool {
 	if f.begun[run] {
 		return false
@@ -358,8 +357,8 @@ func (f *logFollower) stream(ctx context.Context, run run, options *corev1.PodLo
 	}
 }
 
-// isOver reports whether nothing more can be read of a run whose connection has ended. It tells the user the reason if
-// the run could not be read.
+// isOver reports whether nothing more can be read of a run whose connection has ended. It reports the reason to the
+// user if the run could not be read.
 func (f *logFollower) isOver(ctx context.Context, run run, err error) bool {
 	f.runningMu.Lock()
 	goesOn := f.running[run]
@@ -385,7 +384,7 @@ func splitTime(line []byte) (time.Time, []byte) {
 	return at, text
 }
 
-// eachLine passes on lines of any length, without line breaks.
+// eachLine passes lines of any length to a function, without line breaks.
 func eachLine(stream io.Reader, pass func(line []byte)) error {
 	reader := bufio.NewReader(stream)
 	for {

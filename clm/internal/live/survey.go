@@ -30,7 +30,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// survey holds what was read from the cluster so far.
+// survey has the results of reading the cluster so far.
 type survey struct {
 	Options
 	core    corev1client.CoreV1Interface
@@ -104,7 +104,7 @@ type query struct {
 	all bool
 }
 
-// place is what a LIST covers, whatever its version is.
+// place is the scope of a LIST, independent of the API version.
 type place struct {
 	schema.GroupKind
 	namespace string
@@ -176,7 +176,7 @@ func planQueries(targets []*target) []query {
 	})
 }
 
-// list reports whether the user was allowed to list.
+// list sends one LIST, and reports whether the user was allowed to do that.
 func (s *survey) list(ctx context.Context, q query) (bool, error) {
 	options := []client.ListOption{client.InNamespace(q.namespace)}
 	if !q.all && !s.Selector.Empty() {
@@ -229,7 +229,7 @@ func (s *survey) fetch(ctx context.Context, kind schema.GroupVersionKind, option
 	return objects, err
 }
 
-// expand returns an object that was read, perhaps without its content.
+// expand returns an object that was read, perhaps only its metadata, as unstructured.
 func expand(read runtime.Object, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
 	if object, isWhole := read.(*unstructured.Unstructured); isWhole {
 		return object, nil

@@ -29,8 +29,8 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// Tree reads the dependents and the objects that they own. It fails if the cluster does not answer. What the user may
-// not read is not an error, but is missing and noted.
+// Tree reads the dependents and the objects that they own. It fails if the cluster does not answer. Objects that the
+// user may not read are omitted with a note, which is not an error.
 func Tree(ctx context.Context, options Options) (*Report, error) {
 	s, err := newSurvey(options)
 	if err != nil {
@@ -114,10 +114,10 @@ func (s *survey) dependent(t *target) *display.Node {
 	return node
 }
 
-// completedMessage says why a dependent is not expected to exist.
+// completedMessage returns why a dependent is not expected to exist.
 func completedMessage(item *reconciler.InventoryItem) string {
 	if item.Digest == display.DigestTakenOver {
-		// It may not exist, which does not matter.
+		// The object may still exist, or not; that does not matter.
 		return "another tool has applied it before the release was adopted"
 	}
 	return "has served its purpose and was deleted"
@@ -148,8 +148,8 @@ func (s *survey) judge(node *display.Node, live *unstructured.Unstructured) {
 	}
 }
 
-// judgePod refines the status of a pod that another object owns. For the analyzer, a failed pod is as current as one
-// that has succeeded, since its owner decides what to do; and a pod may have been ready for a moment only.
+// judgePod refines the status of a pod that another object owns. For the analyzer, a failed pod is Current like a
+// succeeded one, since its owner decides what to do. A pod may also have been ready only for a moment.
 func judgePod(node *display.Node) {
 	if node.Object.Key().GroupKind != pods.GroupKind() || node.Status == status.TerminatingStatus {
 		return
@@ -211,7 +211,7 @@ func (s *survey) addChildren(node *display.Node, placed map[apitypes.UID]bool) {
 	slices.SortFunc(node.Children, func(a, b *display.Node) int { return a.Object.Compare(b.Object) })
 }
 
-// isEarlierRollout reports whether this is a ReplicaSet that is kept only for a rollback.
+// isEarlierRollout reports whether an object is a ReplicaSet that is kept only for a rollback.
 func isEarlierRollout(live *unstructured.Unstructured) bool {
 	if live.GroupVersionKind().GroupKind() != replicaSets.GroupKind() {
 		return false
@@ -245,7 +245,7 @@ func (s *survey) claimsOf(node *display.Node) []*unstructured.Unstructured {
 	return found
 }
 
-// Options say what to read.
+// Options specify what to read.
 type Options struct {
 	// Client reads from the cluster. It must not answer from a cache. Required.
 	Client cluster.Client
@@ -253,35 +253,35 @@ type Options struct {
 	Items []*reconciler.InventoryItem
 	// Judges compute the statuses, as in the engine. Required.
 	Judges *judges.Judges
-	// Definitions learn the types of the dependents before these are judged. Defaults to none.
+	// Definitions receive the types of the dependents before these are judged. Defaults to none.
 	Definitions *judges.Definitions
-	// Selector selects the dependents by their labels, so that no other objects have to be read. Dependents that have
-	// lost their labels are found nevertheless, by one request each. Defaults to everything.
+	// Selector selects the dependents by their labels, so that other objects need not be read. Dependents that have
+	// lost their labels are still found, by one request each. Defaults to everything.
 	Selector labels.Selector
-	// Reasons are those that Node.Why has. Defaults to all.
+	// Reasons selects the content of Node.Why. Defaults to all.
 	Reasons Reasons
 }
 
-// Reasons says which reasons are read why dependents are not ready.
+// Reasons selects the reasons to read for dependents that are not ready.
 type Reasons int
 
 const (
-	// AllReasons are those of all dependents, with what their containers wrote last.
+	// AllReasons reads the reasons of all dependents, including the last log lines of containers.
 	AllReasons Reasons = iota
-	// MainReasons are those of MaxExplained dependents, without logs.
+	// MainReasons reads the reasons of up to MaxExplained dependents, without logs.
 	MainReasons
-	// NoReasons leaves them out, and saves the requests for events and logs.
+	// NoReasons reads no reasons, which saves the requests for events and logs.
 	NoReasons
 )
 
-// MaxExplained bounds the number of dependents of which all reasons are of interest: they mostly wait for the same one.
+// MaxExplained is the maximum number of dependents for which MainReasons reads reasons: most wait for the same one.
 const MaxExplained = 20
 
 // Report is the result of Tree.
 type Report struct {
 	// Nodes are the dependents, sorted by apply order, kind, namespace and name.
 	Nodes []*display.Node `json:"dependents"`
-	// Notes say what is missing because the user may not read it. They are sorted.
+	// Notes describe what is missing because the user may not read it. They are sorted.
 	Notes []display.Note `json:"notes,omitempty"`
 	// Deadline is the time after which a status may change although no object does; zero if there is none.
 	Deadline time.Duration `json:"-"`
@@ -300,8 +300,8 @@ type resource struct {
 	plural string
 }
 
-// The types that workloads consist of. ControllerRevisions and EndpointSlices have owners, too, but say nothing about
-// the state of these.
+// The types of objects in workloads. ControllerRevisions and EndpointSlices have owners, too, but no information about
+// their state.
 var (
 	deployments  = resource{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, "deployments"}
 	statefulSets = resource{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, "statefulsets"}
@@ -314,10 +314,10 @@ var (
 	events       = resource{schema.GroupVersionKind{Version: "v1", Kind: "Event"}, "events"}
 )
 
-// workloads are the types of which an operator may create objects for a custom resource.
+// workloads are the types of objects that an operator may create for a custom resource.
 var workloads = []resource{deployments, statefulSets, daemonSets, replicaSets, cronJobs, jobs, pods, claims}
 
-// ownedTypes has the types of the objects that an object of a type may own, at any depth.
+// ownedTypes maps each type to the types of objects that it may own, at any depth.
 var ownedTypes = map[schema.GroupKind][]resource{
 	deployments.GroupKind():  {replicaSets, pods, claims},
 	statefulSets.GroupKind(): {pods, claims},
@@ -330,8 +330,8 @@ var ownedTypes = map[schema.GroupKind][]resource{
 	{Kind: "ReplicationController"}: {pods, claims},
 }
 
-// hasAllInStatus reports whether the status message of an object of the type has all reasons why it is not ready: it
-// owns nothing, and Kubernetes reports no events about it.
+// hasAllInStatus reports whether the status message of objects of a type contains all reasons why they are not ready:
+// they own nothing, and Kubernetes reports no events about them.
 func hasAllInStatus(kind schema.GroupKind) bool {
 	return kind == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 }

@@ -27,20 +27,20 @@ import (
 
 // WatchSink is notified when the tree may have changed.
 type WatchSink struct {
-	// Changed is called once when everything that Tree reads is watched, and then after each change of it. It must not
-	// block, and may be called concurrently. Required.
+	// Changed is called once when all watches on the objects of Tree have started, and then after each change. It must
+	// not block, and may be called concurrently. Required.
 	Changed func()
-	// Note gets one note about each resource that is not watched because the user may not watch it. It may be called
-	// concurrently. Defaults to none.
+	// Note receives one note about each resource that the user may not watch. It may be called concurrently. Defaults
+	// to none.
 	Note func(note display.Note)
 
-	// allEvents also reports events that are no reasons why an object is not ready.
+	// allEvents means that all events count as changes, even if they cannot be reasons why an object is not ready.
 	allEvents bool
 }
 
-// Watch calls Changed when Tree with the same options may have another result, until the context ends, which is not an
-// error. It watches only the metadata of objects: one watch per kind and namespace, and, unless Options.Reasons is
-// NoReasons, the events of each namespace. Changes of objects outside the tree are ignored.
+// Watch calls Changed when Tree with the same options may have another result. It returns nil when the context ends. It
+// watches only the metadata of objects: one watch per kind and namespace, and, unless Options.Reasons is NoReasons, the
+// events of each namespace. Changes of objects outside the tree are ignored.
 func Watch(ctx context.Context, options Options, sink WatchSink) error {
 	s, err := newSurvey(options)
 	if err != nil {
@@ -73,7 +73,7 @@ func Watch(ctx context.Context, options Options, sink WatchSink) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	// Watches also end if there is nothing that may be watched.
+	// Watches also end if the user may not watch anything.
 	<-ctx.Done()
 	return nil
 }
@@ -81,8 +81,8 @@ func Watch(ctx context.Context, options Options, sink WatchSink) error {
 // maxDepth limits how many owners of an object are followed: CronJob, Job, Pod, claim, and one custom resource above.
 const maxDepth = 5
 
-// treeWatch knows which objects belong to the tree. It learns the owners of objects from its watches, which cover all
-// that Tree reads.
+// treeWatch determines which objects belong to the tree. Its watches cover all objects that Tree reads, with their
+// owners.
 type treeWatch struct {
 	*survey
 	sink     WatchSink
@@ -95,7 +95,7 @@ type treeWatch struct {
 	members map[apitypes.UID]bool
 }
 
-// kind watches what one LIST of Tree returns.
+// kind watches the objects of one LIST of Tree.
 func (w *treeWatch) kind(ctx context.Context, q query) error {
 	resource := w.metadata.Resource(schema.GroupVersionResource{Group: q.resource.Group, Version: q.resource.Version, Resource: q.resource.plural}).Namespace(q.namespace)
 	selection := apiserver.ListSelection{}
@@ -126,7 +126,7 @@ func (w *treeWatch) events(ctx context.Context, namespace string) error {
 	return w.follow(ctx, reported, look, display.Note{Verb: "list and watch", Resource: events.plural, Namespace: namespace})
 }
 
-// follow watches a list, and notifies of changes to objects that the function accepts.
+// follow watches a list, and calls Changed for changes of objects that isOurs accepts.
 func (w *treeWatch) follow(ctx context.Context, source *cache.ListWatch, isOurs func(object runtime.Object) bool, denial display.Note) error {
 	first := true
 	err := apiserver.Watch(ctx, source, func(change apiserver.Change) error {
@@ -159,7 +159,7 @@ func (w *treeWatch) follow(ctx context.Context, source *cache.ListWatch, isOurs 
 	return nil
 }
 
-// arrived counts the watches that have listed their objects.
+// arrived counts a watch that has listed its objects, and calls Changed after the last one.
 func (w *treeWatch) arrived() {
 	w.mu.Lock()
 	w.missing--
@@ -170,8 +170,8 @@ func (w *treeWatch) arrived() {
 	}
 }
 
-// belongs reports whether an object is part of the tree, as far as its owners are known. Its owner is watched as well,
-// and notifies when it arrives.
+// belongs reports whether an object is part of the tree, as far as its owners are known. If an owner arrives later, the
+// watch on that calls Changed.
 func (w *treeWatch) belongs(kind schema.GroupKind, object runtime.Object) bool {
 	found, ok := object.(metav1.Object)
 	if !ok {
@@ -203,14 +203,14 @@ func (w *treeWatch) ownedLocked(owners []apitypes.UID, depth int) bool {
 }
 
 const (
-	// followPause is the least time between two looks.
+	// followPause is the minimum time between two looks.
 	followPause = time.Second
 	// followAnyway is the time after which follow looks again even if nothing has changed: something may not be watched.
 	followAnyway = 30 * time.Second
 )
 
-// follow calls look when everything that Tree reads is watched, and again after each change of it, until the context
-// ends, which is not an error. After an error of a later look, it retries.
+// follow calls look when all watches on the objects of Tree have started, and again after each change. It returns nil
+// when the context ends. After an error of a later look, it retries.
 func follow(ctx context.Context, options Options, note func(display.Note), look func(ctx context.Context) error) error {
 	woken := make(chan struct{}, 1)
 	wake := func() {
@@ -245,7 +245,7 @@ func follow(ctx context.Context, options Options, note func(display.Note), look 
 	return group.Wait()
 }
 
-// once returns a function that passes on each note once, one after the other.
+// once returns a function that passes each note on only once, and never concurrently.
 func once(pass func(note display.Note)) func(note display.Note) {
 	var mu sync.Mutex
 	told := map[display.Note]bool{}

@@ -59,8 +59,8 @@ func (s *survey) explain(ctx context.Context, roots []*display.Node) error {
 	return each(ctx, unready, s.explainOne)
 }
 
-// explainOne orders the reasons from specific to vague: the state of the object itself, then events about it, and only
-// if there is nothing else, what merely restates the status.
+// explainOne adds the reasons of a node from specific to vague: the state of the object itself, then events about it.
+// Only if there are none, it adds reasons that merely restate the status.
 func (s *survey) explainOne(ctx context.Context, node *display.Node) error {
 	var vague []display.Reason
 	if node.Object.Key().GroupKind == pods.GroupKind() {
@@ -99,10 +99,10 @@ func (s *survey) explainOne(ctx context.Context, node *display.Node) error {
 	return nil
 }
 
-// isBeingDeleted is how the reason for an object that is terminating begins.
+// isBeingDeleted is the beginning of the reason for a terminating object.
 const isBeingDeleted = "is being deleted"
 
-// deletionReason says how long an object has been terminating, and which finalizers hold it.
+// deletionReason returns the reason for a terminating object: since when it is terminating, and its finalizers.
 func deletionReason(live *unstructured.Unstructured) (display.Reason, bool) {
 	deleted := live.GetDeletionTimestamp()
 	if deleted == nil {
@@ -115,7 +115,7 @@ func deletionReason(live *unstructured.Unstructured) (display.Reason, bool) {
 	return reason, true
 }
 
-// bad are the conditions that indicate a problem if they are True; all others do if they are False.
+// bad are the conditions that indicate a problem if they are True; all others indicate one if they are False.
 var bad = map[string]bool{
 	"ReplicaFailure": true, "Failed": true, "FailureTarget": true, "Stalled": true, "Degraded": true,
 
@@ -171,7 +171,7 @@ func withoutRepetitions(reasons []display.Reason) []display.Reason {
 	return kept
 }
 
-// controlSequence matches terminal control sequences, such as colours.
+// controlSequence matches terminal control sequences, such as colors.
 var controlSequence = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
 
 // oneLine makes external text safe to show: one line of limited length, without control sequences.
@@ -207,8 +207,8 @@ func (s *survey) eventReasons(ctx context.Context, node *display.Node) ([]displa
 	return sumUp(list.Items), nil
 }
 
-// sumUp combines events with the same reason: the message of the latest, the time of the earliest, and the total count.
-// The latest comes first.
+// sumUp combines events with the same reason into one with the message of the latest, the time of the earliest, and the
+// total count. Latest reasons come first.
 func sumUp(list []corev1.Event) []display.Reason {
 	found := make([]Event, 0, len(list))
 	for i := range list {
@@ -238,7 +238,7 @@ func sumUp(list []corev1.Event) []display.Reason {
 	return reasons
 }
 
-// restates reports whether an event of a kubelet only repeats the state of the container, which says it better.
+// restates reports whether an event of a kubelet only repeats the state of the container, which is more precise.
 func restates(event Event) bool {
 	return event.Reason == "BackOff" || event.Reason == "Failed" && strings.HasPrefix(event.Message, "Error: ")
 }
@@ -277,8 +277,8 @@ func joined(text, more string) string {
 	return text
 }
 
-// Explainer finds out why objects are not ready while an operation waits for them. It makes no requests for objects
-// that are waited for less than a second, nor for CustomResourceDefinitions. It is safe for concurrent use.
+// Explainer finds out why objects are not ready while an operation waits for them. It sends no requests for objects
+// that were awaited for less than a second, nor for CustomResourceDefinitions. It is safe for concurrent use.
 type Explainer struct {
 	options Options
 	tell    func(reasons map[display.Key]string)
@@ -289,22 +289,22 @@ type Explainer struct {
 	awaited map[display.Key]awaited
 }
 
-// awaited is an object that is waited for.
+// awaited is an object that an operation waits for.
 type awaited struct {
 	item  *reconciler.InventoryItem
 	since time.Time
 }
 
 const (
-	// explainAfter is how long an object is waited for before the reason is looked for: most are ready before.
+	// explainAfter is how long an object is awaited before its reasons are read: most become ready earlier.
 	explainAfter = time.Second
-	// explainPause is the least time between two looks. If a look takes longer, that is the least time.
+	// explainPause is the minimum time between two looks, or the duration of a look if that is longer.
 	explainPause = 3 * time.Second
 )
 
-// NewExplainer starts an Explainer, which the caller closes. Options.Items is ignored. It calls tell with the reasons
-// of the objects that are waited for again and again, one call after the other. Errors of requests are not reported:
-// another look follows.
+// NewExplainer starts an Explainer, which the caller closes. Options.Items is ignored. It calls tell repeatedly, but
+// not concurrently, with the reasons of the awaited objects. Errors of requests are not reported, because another look
+// follows.
 func NewExplainer(options Options, tell func(reasons map[display.Key]string)) *Explainer {
 	ctx, stop := context.WithCancel(context.Background())
 	e := &Explainer{options: options, tell: tell, stop: stop, awaited: map[display.Key]awaited{}}
@@ -312,13 +312,13 @@ func NewExplainer(options Options, tell func(reasons map[display.Key]string)) *E
 	return e
 }
 
-// Close stops the requests, and returns when nothing is told any more.
+// Close stops the requests, and returns when tell will not be called again.
 func (e *Explainer) Close() {
 	e.stop()
 	e.running.Wait()
 }
 
-// Await says what is waited for from now on. It does not block.
+// Await sets the awaited objects. It does not block.
 func (e *Explainer) Await(items []*reconciler.InventoryItem) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -333,7 +333,7 @@ func (e *Explainer) Await(items []*reconciler.InventoryItem) {
 	}
 }
 
-// due returns the objects whose reasons are of interest, in order.
+// due returns the objects whose reasons to read, in order.
 func (e *Explainer) due() []*reconciler.InventoryItem {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -365,7 +365,7 @@ func (e *Explainer) run(ctx context.Context) {
 	}
 }
 
-// look tells the reasons if they can be read.
+// look reads the reasons and passes them to tell; it does nothing if they cannot be read.
 func (e *Explainer) look(ctx context.Context, items []*reconciler.InventoryItem) {
 	options := e.options
 	options.Items, options.Reasons = items, MainReasons
@@ -384,8 +384,8 @@ func (e *Explainer) look(ctx context.Context, items []*reconciler.InventoryItem)
 	}
 }
 
-// Reason returns why an object is not ready, in the words of the lowest object that knows, which it names; empty if
-// there is no such object.
+// Reason returns why an object is not ready, according to the lowest object with a reason, which it names; empty if
+// there is none.
 func Reason(root *display.Node) string {
 	node, text := lowestReason(root, root)
 	if node == nil || node == root {
@@ -394,8 +394,8 @@ func Reason(root *display.Node) string {
 	return node.Object.Kind + " " + node.Object.Name + ": " + text
 }
 
-// lowestReason returns the lowest object that says more than that it is not ready, and what it says. The message of the
-// root has its finalizers already.
+// lowestReason returns the lowest object with a reason that is more than that it is not ready, and that reason. The
+// message of the root already contains its finalizers.
 func lowestReason(node, root *display.Node) (*display.Node, string) {
 	for _, child := range node.Children {
 		if child.IsReady() {

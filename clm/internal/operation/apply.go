@@ -25,25 +25,25 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Options say how a plan is carried out.
+// Options control how a plan is carried out.
 type Options struct {
 	runner.Limits
 
-	// Wait is what the operation waits for. Unless that is WaitReady, redundant objects stay until the next operation
-	// if not all others are ready.
+	// Wait is what the operation waits for. Except with WaitReady, redundant objects stay until the next operation if
+	// not all others are ready.
 	Wait Wait
 	// HistoryMax is the number of revisions to keep; the current one and the last one that was ready are kept in any
 	// case. Defaults to all.
 	HistoryMax int
-	// HistoryMaxBytes is how many bytes the contents of the kept revisions may take, as they are stored. The oldest
-	// revisions go first; the current one and the last one that was ready are kept in any case. Defaults to no limit.
+	// HistoryMaxBytes is the maximum size of the stored contents of the kept revisions, in bytes. The oldest revisions
+	// go first; the current one and the last one that was ready are kept in any case. Defaults to no limit.
 	HistoryMaxBytes int64
-	// Exact refuses to do anything but what the plan says.
+	// Exact refuses to do anything that is not in the plan.
 	Exact bool
 	// Enough ends the operation before all objects are ready, as soon as it returns true for a result of the engine. It
 	// overrides Wait. Defaults to none.
 	Enough func(result reconciler.Result) bool
-	// Reverts says that the caller reverts a failed revision that was never ready, so that no other advice is given.
+	// Reverts means that the caller reverts a failed revision that was never ready, so the outcome has no advice.
 	Reverts bool
 }
 
@@ -62,7 +62,7 @@ const (
 	WaitNothing Wait = "all"
 )
 
-// enough returns the function that decides whether to stop before all objects are ready; nil if there is no such case.
+// enough returns the function that decides whether to stop before all objects are ready; nil means never.
 func (o Options) enough() func(reconciler.Result) bool {
 	if o.Enough != nil || o.Wait == WaitReady {
 		return o.Enough
@@ -72,8 +72,8 @@ func (o Options) enough() func(reconciler.Result) bool {
 	}
 }
 
-// last is the highest apply order of the objects that the operation writes. Post-apply hooks need everything else to be
-// ready. On-failure hooks are recorded only when they are applied.
+// last returns the highest apply order of the objects that the operation must write. Post-apply hooks need everything
+// else to be ready. On-failure hooks are recorded only when they are applied.
 func (w Wait) last() int {
 	if w == WaitNothing {
 		return types.MaxOrder
@@ -82,8 +82,8 @@ func (w Wait) last() int {
 }
 
 // Apply carries out the plan. The error is a RefusedError if the user has to decide, a NotReadyError if not all objects
-// became ready, an InterruptedError if the context has ended, and one of which IsChanged is true if another plan is to
-// be made: then the end of the operation was not shown.
+// became ready, and an InterruptedError if the context has ended. If IsChanged is true for it, another plan is needed,
+// and the end of the operation was not shown.
 func (p *Plan) Apply(ctx context.Context, options Options) error {
 	b := p.board()
 	err := runner.Interrupted(ctx, p.apply(ctx, options, b))
@@ -91,8 +91,8 @@ func (p *Plan) Apply(ctx context.Context, options Options) error {
 	return err
 }
 
-// CheckOvertaken returns an InterruptedError if the options say that older operations are canceled, and the process
-// that has begun last was started later than this one. The end of the operation was shown then.
+// CheckOvertaken returns an InterruptedError if the options cancel older operations and the process that has begun last
+// was started later than this one. In that case it has shown the end of the operation.
 func CheckOvertaken(p *Plan, options Options) error {
 	err := runner.CheckOvertaken(p.connection, p.Release, options.Limits)
 	if err != nil {
@@ -134,7 +134,7 @@ func applied(plan *Plan, options Options, err error) display.Outcome {
 	}
 }
 
-// keptText names the objects that are kept although they are not declared any more; empty if there are none.
+// keptText lists the objects that are kept although they are no longer in the manifests; empty if there are none.
 func keptText(release *releases.Release) string {
 	kept := display.Kept(release.Inventory)
 	if kept == "" {
@@ -143,14 +143,14 @@ func keptText(release *releases.Release) string {
 	return "Kept, although no longer in the manifests: " + kept
 }
 
-// NeverReady reports whether the revision of a plan that has failed was never ready.
+// NeverReady reports whether the revision of a failed plan was never ready.
 func (p *Plan) NeverReady() bool {
 	ready := p.Release.LastReady()
 	return ready == nil || ready.Number != p.Release.Current().Number
 }
 
-// Await carries out an idle plan: it waits as the options say, and changes nothing. If an object has to be changed
-// after all, the error is one of which IsChanged is true.
+// Await carries out an idle plan: it waits according to the options, and changes nothing. If an object has to be
+// changed after all, IsChanged is true for the error.
 func (p *Plan) Await(ctx context.Context, options Options) error {
 	b := p.board()
 	err := p.await(ctx, options, b)
@@ -206,16 +206,16 @@ func (p *Plan) apply(ctx context.Context, options Options, b *runner.Board) erro
 	err = p.CarryOut(ctx, o, options)
 	done()
 	if releases.IsChanged(err) {
-		// The next attempt has another lock, without requests so far. A request that came late was found
-		// when the lock was given back.
+		// Another attempt would have a new lock, without this request. Giving the lock back has also found a late
+		// request.
 		return cmp.Or(o.CheckCanceled(), err)
 	}
 	return err
 }
 
-// acknowledge checks, before a revision is replaced, whether it has become ready after the process that applied it had
-// stopped waiting. If so, it counts as ready: the next revision is no installation, and a revert returns to this one.
-// That it was canceled before does not matter any more. The record says so as soon as the next revision is recorded.
+// acknowledge checks, before a revision is replaced, whether it has become ready after the process that applied it
+// stopped waiting. If so, it counts as ready, even if it was canceled: the next revision is not an installation, and a
+// revert returns to this one. This is recorded with the next revision.
 func acknowledge(ctx context.Context, c *runner.Connection, release *releases.Release) error {
 	if release.Current().State == releases.RevisionReady {
 		return nil
@@ -229,8 +229,8 @@ func acknowledge(ctx context.Context, c *runner.Connection, release *releases.Re
 	return err
 }
 
-// becameReady reports whether the current revision is recorded as ready, or has become so after the process that
-// applied it had stopped waiting.
+// becameReady reports whether the current revision is recorded as ready, or has become ready after the process that
+// applied it stopped waiting.
 func becameReady(ctx context.Context, c *runner.Connection, release *releases.Release) (bool, error) {
 	if release.Current().State == releases.RevisionReady {
 		return true, nil
@@ -242,8 +242,8 @@ func becameReady(ctx context.Context, c *runner.Connection, release *releases.Re
 	return snapshot.Release != nil && snapshot.Release.SameRecord(release) && snapshot.BecameReady(), nil
 }
 
-// next says what to do after an operation that has ended with an error, including how to return to the last revision
-// that was ready; may be empty.
+// next returns advice after an operation that ended with an error, including how to return to the last revision that
+// was ready; may be empty.
 func (p *Plan) next(limits runner.Limits, err error) string {
 	advice := limits.Next(err, p.Release)
 	if p.Operation != Apply && p.Operation != Rollback || limits.Instead != "" && advice == limits.Instead {
@@ -270,8 +270,8 @@ type application struct {
 	formerMessage string
 }
 
-// CarryOut does what the plan says, in an operation on its release, if the release has not changed since the plan was
-// made. Errors are those of Apply.
+// CarryOut carries out the plan in an operation on its release, if the release has not changed since the plan was made.
+// Errors are those of Apply.
 func (p *Plan) CarryOut(ctx context.Context, o *runner.Operation, options Options) error {
 	a := &application{operation: o, plan: p, options: options}
 	return a.run(ctx)
@@ -279,7 +279,7 @@ func (p *Plan) CarryOut(ctx context.Context, o *runner.Operation, options Option
 
 func (a *application) run(ctx context.Context) error {
 	err := a.confirm(ctx)
-	// A canceled operation must not plan again, whatever has become of its plan.
+	// A canceled operation must not plan again, even if its plan is outdated.
 	if canceled := a.operation.CheckCanceled(); canceled != nil {
 		return canceled
 	}
@@ -305,8 +305,8 @@ func (a *application) run(ctx context.Context) error {
 // confirm returns an error if the plan is outdated, before anything is recorded.
 func (a *application) confirm(ctx context.Context) error {
 	if a.plan.Release.Recorded() || a.plan.Release.Ancestor {
-		// If the record has changed since it was read, the write of enter fails. But by then there are chunks of the
-		// revision, which nothing refers to if the record is gone. For a new release, the index is written first.
+		// If the record has changed since it was read, the write in enter fails. But it leaves chunks of the revision,
+		// to which nothing refers if the record is gone. For a new release, the index is written first.
 		if err := a.operation.ConfirmUnchanged(ctx); err != nil {
 			return err
 		}
@@ -336,13 +336,12 @@ func (a *application) checkExact(ctx context.Context) error {
 	return nil
 }
 
-// enter records that the revision is being applied, and in the same write the inventory that the engine would record
-// first.
+// enter records that the revision is being applied. The same write records the first inventory of the engine.
 func (a *application) enter(ctx context.Context) error {
 	a.operation.Sign()
 	if a.plan.Release.Recorded() && !a.plan.New && a.plan.Release.State == releases.StateReady && a.plan.Release.RecordedState() == releases.StateReady {
-		// The release stays ready while drift is corrected. One that has become ready only after an operation had
-		// failed is not recorded as ready yet.
+		// The release stays ready while drift is corrected, unless it became ready after a failed operation, which is
+		// not recorded yet.
 		return nil
 	}
 	if inventory := a.plan.Exact.Inventory; inventory != nil {
@@ -394,7 +393,7 @@ func (a *application) call(ctx context.Context, request *reconciler.ApplyRequest
 	if err == nil {
 		request.Expected = nil
 	}
-	// From now on, the inventory says what runs again.
+	// From now on, the inventory determines what runs again.
 	request.RerunFailed = request.RerunFailed && err != nil && written(result.Inventory, math.MaxInt)
 	return result, err
 }
@@ -406,11 +405,11 @@ func written(inventory []*reconciler.InventoryItem, upTo int) bool {
 	})
 }
 
-// maxFailure is how much of the reason of a failure is kept with a revision, in bytes: the index of a release has all
+// maxFailure is the maximum length of a failure reason in a revision, in bytes: the index of a release has all
 // revisions.
 const maxFailure = 1024
 
-// noteFailure keeps the reason why a revision is not ready for the time when the release has another one.
+// noteFailure stores in the revision why it is not ready, because the message of the release will be replaced.
 func noteFailure(revision *releases.Revision, reason string) {
 	revision.Failure = ""
 	if revision.State != releases.RevisionReady && revision.CanceledBy == "" {
@@ -418,8 +417,8 @@ func noteFailure(revision *releases.Revision, reason string) {
 	}
 }
 
-// unawait records that Jobs that remove themselves, and are no longer awaited, need not exist: the outcome of a Job
-// that is gone is unknown, and it must not run again for that.
+// unawait records that Jobs that remove themselves and are no longer awaited need not exist: they must not run again
+// just because they are gone and their outcome is unknown.
 func unawait(p *Plan) {
 	removeThemselves := map[display.Key]bool{}
 	for _, object := range p.objects {
@@ -445,13 +444,13 @@ func (a *application) leave(ctx context.Context, result reconciler.Result, failu
 		case failure == nil && result.Done:
 			release.State, release.Message, current.State = releases.StateReady, "", releases.RevisionReady
 		case failure == nil && a.options.Enough != nil:
-			// The rest of the release stands as it did before.
+			// Otherwise the state of the release is as before.
 			release.State, release.Message = a.former, a.formerMessage
 			current.State = cmp.Or(map[releases.State]releases.RevisionState{
 				releases.StateReady: releases.RevisionReady, releases.StateFailed: releases.RevisionFailed,
 			}[a.former], releases.RevisionApplying)
 		case failure == nil || isInterrupted:
-			// The next operation continues with it.
+			// The next operation continues.
 			if failure == nil {
 				unawait(a.plan)
 			}
@@ -471,7 +470,7 @@ func (a *application) leave(ctx context.Context, result reconciler.Result, failu
 		}
 		noteFailure(current, release.Message)
 		if unready := current.State != releases.RevisionReady; !(unready && current.Rollback) {
-			// A rollback may be continued by the number of the revision to which it returns.
+			// The user may continue a rollback with the number of its target revision, which must not be pruned.
 			a.options.prune(release)
 		}
 	})

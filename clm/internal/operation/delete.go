@@ -22,8 +22,8 @@ import (
 )
 
 // Delete deletes the release and its dependents. The error is a RefusedError if the user has to decide, a NotReadyError
-// if not all objects are gone, an InterruptedError if the context has ended, and one of which IsChanged is true if
-// another plan is needed: then the end of the operation was not shown.
+// if not all objects are gone, and an InterruptedError if the context has ended. If IsChanged is true for it, another
+// plan is needed, and the end of the operation was not shown.
 func (d *Deletion) Delete(ctx context.Context, limits runner.Limits) error {
 	b := runner.NewBoard(d.connection, "delete", d.Release.String(), 0)
 	err := runner.Interrupted(ctx, d.delete(ctx, limits, b))
@@ -48,7 +48,7 @@ func (d *Deletion) delete(ctx context.Context, limits runner.Limits, b *runner.B
 	}
 	defer done()
 	if d.Release.State == releases.StateDeleting || d.Release.Ancestor {
-		// Otherwise there is a write, which fails if the record has changed since it was read.
+		// Otherwise a write follows, which fails if the record has changed since it was read.
 		if err := o.ConfirmUnchanged(ctx); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ type removal struct {
 
 	operation *runner.Operation
 	limits    runner.Limits
-	// again means that the last deletion has failed, so that failed hooks are to run again.
+	// again means that the last deletion failed, so failed hooks run again.
 	again bool
 }
 
@@ -121,13 +121,13 @@ func (r *removal) deleteDependents(ctx context.Context) error {
 	if _, err := c.Run(ctx); err != nil {
 		return errors.Join(err, r.operation.LiftBarriers(ctx, r.target))
 	}
-	// What is left of it in the record, because that stays as it is during a deletion, counts no longer.
+	// The record may still contain items, because a deletion does not always update it.
 	r.Release.Inventory = nil
 	return nil
 }
 
-// deleteTests removes what tests have left before the release is deleted. These objects may be instances of types of
-// the release, and hide foreign instances; so deleteTests looks for blockers again.
+// deleteTests deletes the objects of tests before the release is deleted. They may be instances of types of the release
+// and hide foreign instances, so deleteTests looks for blockers again.
 func (r *removal) deleteTests(ctx context.Context) error {
 	run := &TestRun{Release: r.Release, connection: r.connection, operation: r.operation, request: TestRequest{Limits: r.limits}}
 	if err := run.begin(); err != nil {
@@ -146,7 +146,7 @@ func (r *removal) deleteTests(ctx context.Context) error {
 	return nil
 }
 
-// DeletionRequest says which release is to be deleted, and how.
+// DeletionRequest specifies which release to delete, and how.
 type DeletionRequest struct {
 	// Namespace and Name of the release.
 	Namespace, Name string
@@ -154,8 +154,8 @@ type DeletionRequest struct {
 	SkipHooks bool
 	// Approved identifies the dependents with the delete policy confirm-on-delete that may be deleted.
 	Approved string
-	// Failed is the plan, if any, that has failed and is reverted: objects that the release has adopted stay. If
-	// another process has changed the release since, that is refused.
+	// Failed is the failed plan that the deletion reverts; nil if there is none. Objects that the release has adopted
+	// stay. It is refused if another process has changed the release since.
 	Failed *Plan
 }
 
@@ -165,22 +165,22 @@ type Deletion struct {
 	Release *releases.Release
 	// Hooks are the deletion hooks that are not complete; none if they are skipped.
 	Hooks []deletionhooks.Hook
-	// Goes and Stays are the dependents that are deleted and orphaned.
+	// Goes are the dependents to delete, Stays those to orphan.
 	Goes, Stays []*reconciler.InventoryItem
 	// Blockers are foreign objects whose existence forbids the deletion.
 	Blockers []reconciler.Blocker
-	// Kept are the namespaces among Goes that stay, with the reasons, unless what is in them goes before; only after
+	// Kept are the namespaces among Goes that stay unless their content is deleted first, with the reasons. Set by
 	// [Deletion.FindKept].
 	Kept []reconciler.Notice
-	// Held are the dependents whose deletion has to be approved, and is not; nil if there are none.
+	// Held are the dependents whose deletion needs an approval that is missing; nil if there are none.
 	Held *reconciler.HeldDeletions
 
 	connection *runner.Connection
 	target     *runner.Target
 	reverts    bool // the revision has failed
-	// leftOut names the deletion hooks that could no longer be applied.
+	// leftOut lists the deletion hooks that could no longer be applied.
 	leftOut []string
-	// spared names the dependents that stay because they existed before the release.
+	// spared lists the dependents that stay because they existed before the release.
 	spared []string
 }
 
@@ -188,7 +188,7 @@ type Deletion struct {
 func (d *Deletion) Close() { d.target.Close() }
 
 // PlanDeletion plans to delete a release. The caller closes the plan. The error is a RefusedError if the deletion hooks
-// cannot be read, and are not skipped.
+// cannot be read and are not skipped.
 func PlanDeletion(ctx context.Context, c *runner.Connection, request DeletionRequest) (*Deletion, error) {
 	release, err := c.Release(ctx, request.Namespace, request.Name)
 	if err != nil {
@@ -198,7 +198,7 @@ func PlanDeletion(ctx context.Context, c *runner.Connection, request DeletionReq
 		return nil, err
 	}
 	if release.DeletionStage.Reached(inventory.DeletionStagePostDelete) {
-		// The recorded dependents are gone, and a hook may have the name of one.
+		// The recorded dependents are gone, and a hook may reuse the name of one.
 		release.Inventory = nil
 	}
 	d := &Deletion{Release: release, connection: c, reverts: request.Failed != nil}
@@ -237,8 +237,8 @@ func (d *Deletion) plan(ctx context.Context, request DeletionRequest) (err error
 	return d.findBlockers(ctx)
 }
 
-// findBlockers finds the foreign objects whose existence forbids the deletion. What tests have left does not: it is
-// deleted first.
+// findBlockers finds the foreign objects whose existence forbids the deletion. Objects of tests do not, because they
+// are deleted first.
 func (d *Deletion) findBlockers(ctx context.Context) (err error) {
 	request := d.request()
 	request.Departing = []reconciler.Owner{{ID: releases.TestOwnerID(d.Release.Namespace, d.Release.Name), Inventory: d.Release.TestInventory}}
@@ -246,13 +246,13 @@ func (d *Deletion) findBlockers(ctx context.Context) (err error) {
 	return err
 }
 
-// FindKept finds the namespaces that contain objects of others, and would therefore stay. It takes many requests.
+// FindKept finds the namespaces that would stay because they contain foreign objects. It sends many requests.
 func (d *Deletion) FindKept(ctx context.Context) (err error) {
 	d.Kept, err = d.target.Engine().CheckNamespaces(ctx, d.request())
 	return err
 }
 
-// findHeld finds the dependents whose deletion has to be approved, and is not. What has begun is completed.
+// findHeld finds the dependents whose deletion needs an approval that is missing. A deletion that has begun needs none.
 func (d *Deletion) findHeld(ctx context.Context, request DeletionRequest) error {
 	if d.Release.State == releases.StateDeleting {
 		return nil
@@ -268,8 +268,7 @@ func (d *Deletion) findHeld(ctx context.Context, request DeletionRequest) error 
 	return err
 }
 
-// request is the request to delete the dependents after all questions are settled, without what is needed to carry it
-// out.
+// request returns the request to delete the dependents after all checks, without the fields that only Delete needs.
 func (d *Deletion) request() reconciler.DeleteRequest {
 	return reconciler.DeleteRequest{Unasked: true, Owner: ownerOf(d.target, d.Release)}
 }
@@ -282,7 +281,7 @@ func (d *Deletion) Blocked() error {
 	return nil
 }
 
-// obstacle says why the deletion is forbidden, or has to be approved; empty if it is neither.
+// obstacle returns why the deletion is forbidden or has to be approved; empty if neither is the case.
 func (d *Deletion) obstacle() string {
 	switch {
 	case d.Held != nil && d.reverts:
@@ -298,7 +297,7 @@ func (d *Deletion) obstacle() string {
 	}
 }
 
-// blockade names an instance of each type that has foreign ones, and says how to list all of them.
+// blockade returns a text with one instance of each type that has foreign ones, and the command that lists all of them.
 func (d *Deletion) blockade() string {
 	examples, kinds, scope, filter := make([]string, len(d.Blockers)), make([]string, len(d.Blockers)), "", ""
 	for i, blocker := range d.Blockers {
@@ -308,7 +307,7 @@ func (d *Deletion) blockade() string {
 			scope = " -A"
 		}
 		if slices.ContainsFunc(d.Release.Inventory, func(item *reconciler.InventoryItem) bool { return item.GroupVersionKind().GroupKind() == kind }) {
-			// The release has instances itself. They are not to be listed.
+			// The release has instances itself, which must not be listed.
 			filter = fmt.Sprintf(" -l %s/%s!=%s", releases.ReconcilerName, types.LabelKeySuffixOwnerId, manifest.OwnerLabel(d.target.Owner()))
 		}
 	}
@@ -316,7 +315,8 @@ func (d *Deletion) blockade() string {
 		strings.Join(examples, ", "), strings.Join(kinds, ","), scope, filter)
 }
 
-// isOwnNamespace reports whether a dependent is the namespace that has the record of its release. It is orphaned.
+// isOwnNamespace reports whether a dependent is the namespace of its release, which contains the record. It is
+// orphaned.
 func isOwnNamespace(item *reconciler.InventoryItem, namespace string) bool {
 	return item.Group == "" && item.Kind == "Namespace" && item.Name == namespace
 }

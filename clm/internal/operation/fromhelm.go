@@ -38,9 +38,9 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// PlanHelmAdoption plans to make a release of Helm one of clm, with the same name and namespace, and with policies for
-// objects without annotations. Its first revision is the one that is installed, with the number, time, values and objects
-// that Helm has recorded; hooks count as completed. Objects that have the marks of the Helm release are adopted; those of
+// PlanHelmAdoption plans to turn a Helm release into a clm release with the same name and namespace, and with policies
+// for objects without annotations. Its first revision is the installed one, with the number, time, values and objects
+// that Helm has recorded; hooks count as completed. Objects with the marks of the Helm release are adopted; objects of
 // other owners are refused.
 //
 // If such an adoption was interrupted, it is continued; if it was completed before, there is no plan. The error is a
@@ -60,7 +60,8 @@ func PlanHelmAdoption(ctx context.Context, c *runner.Connection, namespace, name
 		return revision.Number == deployed.Number && revision.Created.Equal(deployed.Created)
 	})
 	switch {
-	// Without revisions, the process has died that was about to record the first one.
+	// A recorded release with neither revisions nor dependents is from a process that died before it recorded the first
+	// revision.
 	case !isKnown && (current != nil || len(release.Inventory) > 0):
 		return nil, nil, releases.Refused("there is a release %s of clm already, and it was not made from revision %d of the Helm release; nothing was changed. "+
 			"If it was made from an earlier one, delete Helm's record: kubectl delete secrets,configmaps -l owner=helm,name=%s -n %s",
@@ -72,7 +73,7 @@ func PlanHelmAdoption(ctx context.Context, c *runner.Connection, namespace, name
 	return helms, plan, err
 }
 
-// adoption plans to record the revision that is installed, and to apply it.
+// adoption plans to record the installed revision, and to apply it.
 func (r *HelmRelease) adoption(ctx context.Context, c *runner.Connection, release *releases.Release, policies reconciler.Policies) (*Plan, error) {
 	current := release.Current()
 	plan := &Plan{connection: c, Release: release, intent: intent{Operation: Adopt, New: current == nil}, confirm: func(ctx context.Context) error {
@@ -111,7 +112,7 @@ func (r *HelmRelease) adoption(ctx context.Context, c *runner.Connection, releas
 	return plan, nil
 }
 
-// content returns what the installed revision consists of, with the annotations that Helm's ones become.
+// content returns the content of the installed revision, with Helm's annotations converted.
 func (r *HelmRelease) content() (releases.Content, error) {
 	number := r.Deployed.Number
 	mapper := gitops.HelmMapper{Prefix: releases.ReconcilerName + "/", Revision: number, Installed: r.Deployed.Installed, ReleaseHooks: true}
@@ -133,8 +134,8 @@ func (r *HelmRelease) content() (releases.Content, error) {
 // readsAtOnce limits how many objects are read at the same time.
 const readsAtOnce = 8
 
-// choose reads the objects of the revision. Those that have the marks of the Helm release, and of no other owner, are
-// adopted; hooks count as completed; and all others are applied as always.
+// choose reads the objects of the revision. Objects with the marks of the Helm release and of no other owner are
+// adopted, hooks count as completed, and all others are applied as usual.
 func (r *HelmRelease) choose(ctx context.Context, plan *Plan) error {
 	clnt := plan.connection.Client()
 	var placed []display.Object
@@ -182,7 +183,7 @@ func (r *HelmRelease) choose(ctx context.Context, plan *Plan) error {
 	return nil
 }
 
-// The annotations by which Helm knows that an object belongs to a release.
+// The annotations by which Helm recognizes the objects of a release.
 const (
 	helmNameKey      = "meta.helm.sh/release-name"
 	helmNamespaceKey = "meta.helm.sh/release-namespace"
@@ -216,8 +217,8 @@ func programsOf(object metav1.Object) []string {
 	return programs
 }
 
-// noteDone notes in the inventory of a release that an object has completed, whatever its present manifest is: Helm has
-// run it with that.
+// noteDone notes in the inventory of a release that an object has completed, whatever its manifest: Helm has already
+// run it.
 func noteDone(release *releases.Release, object types.ObjectKey) {
 	at := slices.IndexFunc(release.Inventory, func(item *reconciler.InventoryItem) bool { return item.Matches(object) })
 	if at < 0 {
@@ -232,19 +233,20 @@ func noteDone(release *releases.Release, object types.ObjectKey) {
 }
 
 const (
-	// helmKey is the key of the data of a Secret or ConfigMap that has Helm's record of a revision, and helmType the
-	// type of the Secret.
+	// helmKey is the key of Helm's record of a revision in the data of a Secret or ConfigMap, and helmType the type of
+	// the Secret.
 	helmKey                     = "release"
 	helmType  corev1.SecretType = "helm.sh/release.v1"
 	inSecrets                   = "Secret"
 
-	// maxHelmRecord bounds the size of a record after decompression, in bytes. Since a compressed one has at most 1 MiB,
-	// only one that is made to do harm has more.
+	// maxHelmRecord bounds the size of a record after decompression, in bytes. Since a compressed one has at most 1
+	// MiB, only a malicious one is larger.
 	maxHelmRecord = 32 << 20
-	// maxHelmValues is how many values the JSON of a record may have, and the YAML of its manifests: one for each 32
-	// bytes. A value that is decoded takes much more memory than its text.
+	// maxHelmValues is the maximum number of values in the JSON of a record and in the YAML of its manifests: one for
+	// each 32 bytes. A decoded value takes much more memory than its text.
 	maxHelmValues = maxHelmRecord / 32
-	// maxHelmReason is how long a text about a damaged record may be, in bytes: some errors have all of a value.
+	// maxHelmReason is the maximum length of a text about a damaged record, in bytes: some errors contain a whole
+	// value.
 	maxHelmReason = 1000
 )
 
@@ -252,25 +254,23 @@ const (
 type HelmRelease struct {
 	// Namespace and Name of the release.
 	Namespace, Name string
-	// Deployed is the revision that is installed. It was created when Helm began to install it, without fractions of
-	// seconds.
+	// Deployed is the installed revision. Its creation time is when Helm began to install it, in whole seconds.
 	Deployed releases.Revision
 	// Programs are the field managers other than Helm's that have installed objects of the release with Helm's
-	// packages, such as controllers. Fields that these have set, and that are not declared, stay. Only a planned
-	// adoption knows them.
+	// packages, such as controllers. Undeclared fields that these have set stay. Empty until the adoption is planned.
 	Programs []string
 
 	// records of the revisions, oldest first; there is at least one.
 	records []helmRecord
-	// values that the user has given for the installed revision; never nil.
+	// values are the user's values of the installed revision; never nil.
 	values map[string]any
-	// notes are those of the installed revision.
+	// notes of the installed revision.
 	notes string
-	// objects are those of the manifest and the hooks of the installed revision, sorted by the files of the chart.
+	// objects in the manifest and the hooks of the installed revision, sorted by the files of the chart.
 	objects []helm.Object
 }
 
-// helmRecord is an object that has the record of a revision, and what its labels say of it.
+// helmRecord is an object with the record of a revision, and the information in its labels.
 type helmRecord struct {
 	kind, name string
 	uid        apitypes.UID
@@ -284,7 +284,7 @@ func (r helmRecord) String() string { return r.kind + " " + r.name }
 // String returns namespace and name.
 func (r *HelmRelease) String() string { return r.Namespace + "/" + r.Name }
 
-// Records names the first and the last object that has a record.
+// Records names the first and the last object with a record.
 func (r *HelmRelease) Records() string {
 	text := r.records[0].String()
 	if len(r.records) > 1 {
@@ -295,8 +295,8 @@ func (r *HelmRelease) Records() string {
 
 func (r *HelmRelease) last() helmRecord { return r.records[len(r.records)-1] }
 
-// readHelm reads a release and the revision that is installed. The error is a RefusedError if there is no such release,
-// if an operation of Helm has not ended, or if no revision is installed.
+// readHelm reads a release and its installed revision. The error is a RefusedError if there is no such release, if an
+// operation of Helm has not ended, or if no revision is installed.
 func readHelm(ctx context.Context, clnt client.Reader, namespace, name string) (*HelmRelease, error) {
 	release := &HelmRelease{Namespace: namespace, Name: name}
 	var err error
@@ -321,7 +321,7 @@ func readHelm(ctx context.Context, clnt client.Reader, namespace, name string) (
 	return release, nil
 }
 
-// listHelm returns the objects that have the records of a release: Secrets or, if there are none, ConfigMaps.
+// listHelm returns the objects with the records of a release: Secrets or, if there are none, ConfigMaps.
 func listHelm(ctx context.Context, clnt client.Reader, namespace, name string) ([]helmRecord, error) {
 	var found []helmRecord
 	for _, kind := range []string{inSecrets, "ConfigMap"} {
@@ -352,7 +352,7 @@ func listHelm(ctx context.Context, clnt client.Reader, namespace, name string) (
 	return found, nil
 }
 
-// installed returns the record of the revision that is installed.
+// installed returns the record of the installed revision.
 func (r *HelmRelease) installed() (helmRecord, error) {
 	last := r.last()
 	const ifEnded = "If it is not running any more"
@@ -394,7 +394,7 @@ func readHelmData(ctx context.Context, clnt client.Reader, namespace string, rec
 }
 
 // helmContent is a revision as Helm records it: JSON, compressed by gzip, and encoded by base64. Helm 3 and 4 use the
-// same names. What Helm's packages offer to decode it links the drivers of SQL databases.
+// same names. Helm's own packages for decoding it would link drivers of SQL databases.
 type helmContent struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`
@@ -427,7 +427,7 @@ func (r *HelmRelease) decode(number int64, data []byte) error {
 	if err := decodeHelm(data, decoded); err != nil {
 		return err
 	}
-	// Flux can record a release in another namespace than that of its objects; and backups may have been restored
+	// Flux can record a release in a namespace other than that of its objects, and backups may have been restored
 	// elsewhere.
 	if decoded.Name != r.Name || decoded.Version != number || decoded.Namespace != "" && decoded.Namespace != r.Namespace {
 		return fmt.Errorf("it has revision %d of release %.64q in namespace %.64q", decoded.Version, decoded.Name, decoded.Namespace)
@@ -497,11 +497,11 @@ func decodeHelm(data []byte, into any) error {
 	return nil
 }
 
-// ErrHelmChanged is the error if Helm has changed a release since it was read.
+// ErrHelmChanged is returned if Helm has changed a release since it was read.
 var ErrHelmChanged = errors.New("was changed with Helm")
 
-// confirm returns ErrHelmChanged if Helm has changed the release since it was read. Records that were deleted since do
-// not count.
+// confirm returns ErrHelmChanged if Helm has changed the release since it was read. It ignores records that were
+// deleted since.
 func (r *HelmRelease) confirm(ctx context.Context, clnt client.Reader) error {
 	found, err := listHelm(ctx, clnt, r.Namespace, r.Name)
 	if err != nil {
@@ -515,9 +515,9 @@ func (r *HelmRelease) confirm(ctx context.Context, clnt client.Reader) error {
 	return nil
 }
 
-// Retire deletes the records that were found, that of the installed revision last, so that Helm does not know the
-// release any more. It deletes nothing if Helm has changed the release before; if Helm changes it at the same time, it
-// may have deleted some, and the error is ErrHelmChanged. If it fails, the release can be read and retired again.
+// Retire deletes the records that were found, that of the installed revision last, so that Helm no longer has the
+// release. The error is ErrHelmChanged if Helm has changed the release since. In that case nothing was deleted, unless
+// Helm changes the release at the same time. If Retire fails, the release can be read and retired again.
 func (r *HelmRelease) Retire(ctx context.Context, clnt client.Client) error {
 	if err := r.confirm(ctx, clnt); err != nil {
 		return err

@@ -29,12 +29,12 @@ type HandoverRequest struct {
 	Objects []string
 	// Approved identifies the deletions that the user has approved.
 	Approved string
-	// All objects are meant instead of Objects. Only PlanOrphaning knows this.
+	// All selects all objects instead of Objects. Only PlanOrphaning supports it.
 	All bool
 }
 
-// PlanAdoption plans to apply the current revision such that the release adopts the objects, which the revision must
-// render, even if they have another owner. The caller closes the plan.
+// PlanAdoption plans to apply the current revision so that the release adopts the objects even if they have another
+// owner. The revision must contain them. The caller closes the plan.
 func PlanAdoption(ctx context.Context, c *runner.Connection, request HandoverRequest) (*Plan, error) {
 	plan, err := Current(ctx, c, request.Namespace, request.Name)
 	if err != nil {
@@ -55,7 +55,7 @@ func PlanAdoption(ctx context.Context, c *runner.Connection, request HandoverReq
 	for _, object := range found {
 		plan.TakeOver(object.Object)
 	}
-	// Only the server knows whether an object of another owner exists.
+	// Only the server knows whether objects of other owners exist.
 	if err := plan.Compare(ctx, true); err != nil {
 		return nil, err
 	}
@@ -81,8 +81,8 @@ func confirmAdoptable(plan *Plan, wanted []dependent) error {
 	return nil
 }
 
-// PlanOrphaning plans to orphan objects: a new revision does not have them, and they stay in the cluster without an
-// owner. The caller closes the plan.
+// PlanOrphaning plans to orphan objects: a new revision omits them, and they stay in the cluster without an owner. The
+// caller closes the plan.
 func PlanOrphaning(ctx context.Context, c *runner.Connection, request HandoverRequest, compare bool) (*Plan, error) {
 	plan, err := Current(ctx, c, request.Namespace, request.Name)
 	if err != nil {
@@ -113,7 +113,7 @@ func PlanOrphaning(ctx context.Context, c *runner.Connection, request HandoverRe
 	case !request.All:
 		err = leaveOut(plan, found, description)
 	case len(content.Manifest) > 0:
-		// A later deletion of the release must not run hooks against what others own: so they are left out, too.
+		// Hooks are left out, too: a later deletion of the release must not run them against objects of others.
 		content.Manifest = nil
 		err = plan.Derive(content, description)
 	}
@@ -127,8 +127,7 @@ func PlanOrphaning(ctx context.Context, c *runner.Connection, request HandoverRe
 	return plan, nil
 }
 
-// sayWhyOrphaned replaces the reason that the engine gives: to it, the objects are those that the manifest does not
-// have any more.
+// sayWhyOrphaned replaces the reason of the engine, which is that the objects are no longer in the manifests.
 func sayWhyOrphaned(plan *Plan, orphaned []dependent) {
 	for i := range plan.Changes {
 		change := &plan.Changes[i]
@@ -139,9 +138,9 @@ func sayWhyOrphaned(plan *Plan, orphaned []dependent) {
 	}
 }
 
-// Lasting returns the policies to be recorded, from those that were given for an operation. The consent to take objects
-// from other owners is valid once: if the objects are moved afterwards, neither a rollback nor a repair takes them
-// again. Records of earlier versions have the policies as given.
+// Lasting returns the policies to record for those given for an operation. The consent to take objects from other
+// owners is valid only once: if the objects are moved afterwards, neither a rollback nor a correction takes them again.
+// Records of earlier versions contain the policies as given.
 func Lasting(policies reconciler.Policies) reconciler.Policies {
 	if annotations.Kebab(string(policies.Adoption)) == types.AdoptionPolicyAlways {
 		policies.Adoption = types.AdoptionPolicyIfUnowned
@@ -149,8 +148,8 @@ func Lasting(policies reconciler.Policies) reconciler.Policies {
 	return policies
 }
 
-// SpareAdopted orphans, instead of deleting, the dependents that are not wanted and that existed before the release has
-// adopted them. It returns them as texts, sorted.
+// SpareAdopted makes the release orphan, instead of delete, the redundant dependents that it has adopted. It returns
+// their texts, sorted.
 func SpareAdopted(release *releases.Release, wanted map[display.Key]bool) []string {
 	var spared []string
 	for _, item := range release.Inventory {
@@ -163,8 +162,8 @@ func SpareAdopted(release *releases.Release, wanted map[display.Key]bool) []stri
 	return spared
 }
 
-// ConfirmLast refuses to revert a plan if another process has changed the release since: its changes would be reverted
-// as well.
+// ConfirmLast refuses to revert a plan if another process has changed the release since, because that would revert its
+// changes as well. It accepts a nil plan.
 func (p *Plan) ConfirmLast(release *releases.Release) error {
 	if p == nil || p.Release.SameRecord(release) {
 		return nil
@@ -172,7 +171,7 @@ func (p *Plan) ConfirmLast(release *releases.Release) error {
 	return releases.Refused("another client has changed release %s since revision %d failed; nothing was reverted", release, p.Revision.Number)
 }
 
-// SparedText names the objects that stay; empty if there are none.
+// SparedText lists the objects that stay; empty if there are none.
 func SparedText(spared []string) string {
 	if len(spared) == 0 {
 		return ""
@@ -180,9 +179,9 @@ func SparedText(spared []string) string {
 	return "These objects existed before the release, and were kept, with its changes: " + strings.Join(spared, ", ")
 }
 
-// confirmNew returns an error if a release without a record is not new: its record was lost, and with it which objects
-// are redundant, and which were applied once only. The error is a RefusedError, or one of which IsChanged is true if
-// there is a record by now. For a user who may not list Secrets, only the objects show that.
+// confirmNew returns an error if a release without a record is not new. Its record was lost, so it is unknown which
+// objects are redundant and which must be applied only once. The error is a RefusedError; IsChanged is true for it if
+// there is a record by now. If the user may not list Secrets, only the objects are evidence.
 func confirmNew(ctx context.Context, records *releases.Store, plan *Plan) error {
 	release := plan.Release
 	if release.Recorded() || release.Ancestor {
@@ -216,7 +215,7 @@ func confirmNew(ctx context.Context, records *releases.Store, plan *Plan) error 
 // shownMarked bounds how many objects an error names.
 const shownMarked = 5
 
-// markedText names the objects that exist with the mark of a release but are not recorded; empty if there are none.
+// markedText lists the objects that exist with the mark of a release but are not recorded; empty if there are none.
 // Since nothing is recorded of any object, the engine would adopt objects without the mark, and update those with it.
 func markedText(changes []reconciler.Change) string {
 	var marked []string

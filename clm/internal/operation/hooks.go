@@ -16,7 +16,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// hooksOf returns the deletion hooks of a release that are not over yet. They are those of its current revision.
+// hooksOf returns the deletion hooks of the current revision of a release that are not complete yet.
 func hooksOf(ctx context.Context, c *runner.Connection, release *releases.Release) ([]deletionhooks.Hook, error) {
 	current := release.Current()
 	if current == nil || current.DeletionHooks == 0 || !deletionhooks.PostDelete.Wants(release.DeletionStage) {
@@ -72,7 +72,7 @@ func (r *removal) runHooks(ctx context.Context, at deletionhooks.Time) error {
 			"To continue without hooks: clm delete %s -n %s --skip-hooks", r.Release.Name, r.Release.Namespace)}
 }
 
-// hookRunner returns what runs the deletion hooks.
+// hookRunner returns the runner of the deletion hooks.
 func (r *removal) hookRunner(ctx context.Context, at deletionhooks.Time) *deletionhooks.Runner {
 	hooks := &deletionhooks.Runner{
 		Engine: r.target.Engine(),
@@ -103,12 +103,12 @@ func (r *removal) hookRunner(ctx context.Context, at deletionhooks.Time) *deleti
 	return hooks
 }
 
-// takeHooks notes how far the deletion has come.
+// takeHooks stores the progress of the deletion in the release.
 func (r *removal) takeHooks(state deletionhooks.State) {
 	r.Release.DeletionStage, r.Release.HookInventory = state.Stage, state.Inventory
 }
 
-// hookPhase is what to show.
+// hookPhase returns the phase to show.
 func hookPhase(at deletionhooks.Time, doing deletionhooks.Doing) string {
 	switch doing {
 	case deletionhooks.Clearing:

@@ -25,7 +25,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Conflicts say what happens to declared fields that belong to other field managers, and have other values.
+// Conflicts decides what happens to declared fields that other field managers own with other values.
 type Conflicts string
 
 const (
@@ -46,8 +46,8 @@ const (
 // keptFields are fields by object, in the notation of the annotation ignore-fields.
 type keptFields map[display.Key][]string
 
-// decide renders and compares, again and again until all conflicts are decided: fields that are left to others change
-// the manifest. Each time there is at least one more of them.
+// decide renders and compares until all conflicts are decided, because each field left to others changes the manifest.
+// It terminates: each repetition leaves at least one more field to others.
 func decide(ctx context.Context, p *Plan, request Request, compare bool) error {
 	k := &keeper{plan: p, conflicts: request.Conflicts, chosen: keptFields{}}
 	p.keeper = k
@@ -74,9 +74,9 @@ func decide(ctx context.Context, p *Plan, request Request, compare bool) error {
 	return nil
 }
 
-// keepAtRollback completes the manifest of a revision to which a plan returns by the fields that the current one leaves
-// to others, or takes all fields that the revision leaves to others with ConflictsForce. A rollback that is continued
-// keeps its manifest. If its fields are to be taken, it becomes another rollback to the same revision.
+// keepAtRollback adds the fields that the current revision leaves to others to the manifest of the revision to which a
+// plan returns. With ConflictsForce, it takes all fields instead. A continued rollback keeps its manifest; if it takes
+// fields, it becomes another rollback to the same revision.
 func keepAtRollback(ctx context.Context, p *Plan, request RollbackRequest) error {
 	manifest := p.Content.Manifest
 	var err error
@@ -102,19 +102,18 @@ func keepAtRollback(ctx context.Context, p *Plan, request RollbackRequest) error
 type keeper struct {
 	plan      *Plan
 	conflicts Conflicts
-	// chosen are fields of conflicts with the plan.
+	// chosen are the conflicting fields that the plan leaves to others.
 	chosen keptFields
 
 	// last is the content of the current revision of the release, which is read once, and only if it is needed.
 	last   releases.Content
 	isRead bool
-	// damage says why there are no objects although there is a revision; nil if it can be read.
+	// damage is the reason why the current revision cannot be read; nil if it can be.
 	damage *releases.DamagedError
 }
 
-// read returns the objects; none if there is no such revision, or if the part of the record is lost that has them:
-// nothing could bring that back, and it must not keep the release from getting a new revision. The caller must not
-// change them.
+// read returns the objects of the current revision; none if there is no revision or if its content is lost, which must
+// not prevent a new revision. The caller must not change them.
 func (k *keeper) read(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	if current := k.plan.Release.Current(); current != nil && !k.isRead {
 		var err error
@@ -127,7 +126,7 @@ func (k *keeper) read(ctx context.Context) ([]*unstructured.Unstructured, error)
 	return k.last.Manifest, nil
 }
 
-// unknown returns the RefusedError for fields that must be neither taken nor left alone, for a reason.
+// unknown returns the RefusedError if, for a reason, it is unknown which fields are left to others.
 func (k *keeper) unknown(reason error) error {
 	return releases.Refused("which fields release %s leaves to other field managers is not known: %v; to take all declared fields from them: --conflicts=force",
 		k.plan.Release, reason)
@@ -151,8 +150,9 @@ func (k *keeper) sinceReady(ctx context.Context) ([]*unstructured.Unstructured, 
 	return content.Manifest, err
 }
 
-// complete returns a rendered manifest that says which fields are left to others. The last revision is read only if its
-// record says that there are such fields. If it is damaged, the error is a RefusedError: the fields would be taken.
+// complete returns a rendered manifest with annotations for the fields that are left to others. It reads the last
+// revision only if that has such fields according to its record. If it is damaged, the error is a RefusedError, because
+// the fields would be taken.
 func (k *keeper) complete(ctx context.Context, rendered []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	current := k.plan.Release.Current()
 	if k.conflicts == ConflictsForce || current == nil || !current.KeepsFields && len(k.chosen) == 0 {
@@ -165,8 +165,8 @@ func (k *keeper) complete(ctx context.Context, rendered []*unstructured.Unstruct
 	return carryKept(k.plan.Release.Namespace, rendered, recorded, k.chosen), err
 }
 
-// choose chooses those fields of conflicts that are to be left to others, and reports whether the plan has to be made
-// again because of that. The error is a RefusedError if one of them cannot be left to others.
+// choose chooses the conflicting fields to leave to others, and reports whether the plan must therefore be made again.
+// The error is a RefusedError if one of them cannot be left to others.
 func (k *keeper) choose(ctx context.Context) (again bool, err error) {
 	p := k.plan
 	hasConflicts := slices.ContainsFunc(p.Changes, func(change reconciler.Change) bool { return len(change.Conflicts) > 0 })
@@ -189,8 +189,8 @@ func (k *keeper) choose(ctx context.Context) (again bool, err error) {
 	return again, err
 }
 
-// isUnwritten reports whether a change is about an object that is recorded, but was never written, for example because
-// the process died that wanted to adopt it: all that its manifest declares is a change, also if no revision was ready
+// isUnwritten reports whether the object of a change is recorded but was never written, for example because the process
+// died before it could adopt the object. All fields of its manifest are changes then, even if no revision was ready
 // yet.
 func isUnwritten(recorded []*reconciler.InventoryItem, change reconciler.Change) bool {
 	return slices.ContainsFunc(recorded, func(item *reconciler.InventoryItem) bool {
@@ -209,7 +209,7 @@ func carryKept(namespace string, rendered, recorded []*unstructured.Unstructured
 			continue
 		}
 		kept := slices.Clone(further[keyIn(namespace, object)])
-		// An unreadable value was not written by us.
+		// clm never writes an unreadable value.
 		paths, _ := annotations.Fields(last.GetAnnotations()[keptKey])
 		for _, path := range paths {
 			if fieldset.Same(stored(object), stored(last), path) {
@@ -221,10 +221,10 @@ func carryKept(namespace string, rendered, recorded []*unstructured.Unstructured
 	return result
 }
 
-// withKept returns a copy of an object that keeps fields; the object itself if it names them already.
+// withKept returns a copy of an object with an annotation for kept fields; the object itself if it already has them.
 func withKept(object *unstructured.Unstructured, kept []string) *unstructured.Unstructured {
 	values := object.GetAnnotations()
-	// The engine reports problems of what was given.
+	// The engine reports problems of the given annotations.
 	ignored, _ := annotations.Fields(values[ignoredKey])
 	listed, _ := annotations.Fields(values[keptKey])
 	given := slices.Concat(ignored, listed)
@@ -273,8 +273,8 @@ func withoutKept(recorded []*unstructured.Unstructured) []*unstructured.Unstruct
 	return result
 }
 
-// chooseKept returns which of the conflicts of a plan are about fields that are kept, because their values are those of
-// the recorded manifest. The error is a RefusedError that names those that the annotation ignore-fields cannot name.
+// chooseKept returns the conflicting fields of a plan to keep, because their values are those of the recorded manifest.
+// The error is a RefusedError with the fields that the annotation ignore-fields cannot express.
 func chooseKept(namespace string, rendered, recorded []*unstructured.Unstructured, changes []reconciler.Change) (keptFields, error) {
 	now, before := regularByKey(namespace, rendered), regularByKey(namespace, recorded)
 	chosen := keptFields{}
@@ -308,7 +308,7 @@ func isOurs(path fieldpath.Path) bool {
 	return last != nil && strings.HasPrefix(*last, releases.ReconcilerName+"/")
 }
 
-// stored returns the content of an object, that of a Secret as it is stored.
+// stored returns the content of an object; for a Secret, as the API server stores it.
 func stored(object *unstructured.Unstructured) map[string]any {
 	texts, _, _ := unstructured.NestedStringMap(object.Object, "stringData")
 	if len(texts) == 0 || object.GroupVersionKind().GroupKind().String() != "Secret" {
@@ -326,8 +326,8 @@ func stored(object *unstructured.Unstructured) map[string]any {
 	return content
 }
 
-// regularByKey returns the objects by what identifies them in the cluster, without hooks that have a time of their own:
-// one may have the name of a dependent.
+// regularByKey returns the objects by key, without hooks that have a time of their own, because these may have the name
+// of a dependent.
 func regularByKey(namespace string, objects []*unstructured.Unstructured) map[display.Key]*unstructured.Unstructured {
 	index := make(map[display.Key]*unstructured.Unstructured, len(objects))
 	for _, object := range objects {
@@ -338,16 +338,16 @@ func regularByKey(namespace string, objects []*unstructured.Unstructured) map[di
 	return index
 }
 
-// keyIn returns the key of an object of a release in a namespace. Cluster-scoped objects get a namespace, too, which
-// does no harm.
+// keyIn returns the key of an object of a release in a namespace. Cluster-scoped objects get a namespace, too, which is
+// harmless.
 func keyIn(namespace string, object types.ObjectKey) display.Key {
 	key := display.KeyOf(object)
 	key.Namespace = cmp.Or(key.Namespace, namespace)
 	return key
 }
 
-// Conflicting returns a RefusedError that names the fields that the plan would take from other field managers, by
-// object; nil if there are none. The plan must have been compared.
+// Conflicting returns a RefusedError with the fields that the plan would take from other field managers, by object; nil
+// if there are none. The plan must have been compared.
 func (p *Plan) Conflicting() error {
 	var all []error
 	for _, change := range p.Changes {

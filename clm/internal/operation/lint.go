@@ -24,31 +24,31 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// Finding is one thing that is wrong with sources.
+// Finding is one problem of the sources.
 type Finding struct {
 	Severity linter.Severity
 	// File begins with the name of the chart. For other sources, it is the reference. Empty if it is not known.
 	File string
 	// Object is the rendered object; empty if the finding is about a file.
 	Object string
-	// Message says what is wrong.
+	// Message describes the problem.
 	Message string
 
 	of reconciler.ObjectInfo // the object, if the finding is one of the API server
 }
 
-// LintRequest says what to examine. Its sources must have been loaded with Options.KeepCharts.
+// LintRequest specifies what to examine. Its sources must have been loaded with Options.KeepCharts.
 type LintRequest struct {
 	Request
 
-	// Discovery is what templates see of a cluster, and Helm's linter of its version.
+	// Discovery is the discovery data that templates see. Helm's linter gets its version.
 	Discovery *cluster.Discovery
-	// Connection leads to the cluster that is asked; nil examines the sources without one.
+	// Connection to the cluster for checks on the server; nil examines the sources without a cluster.
 	Connection *runner.Connection
 }
 
-// Lint returns what is wrong, that of charts first. An error means that the examination is not complete; what was found
-// before it is returned as well.
+// Lint returns the problems of the sources, those of charts first. An error means that the examination is incomplete;
+// the findings before it are returned as well.
 func Lint(ctx context.Context, request LintRequest) ([]Finding, error) {
 	var findings []Finding
 	for _, chart := range request.Sources.Charts() {
@@ -82,7 +82,7 @@ func Lint(ctx context.Context, request LintRequest) ([]Finding, error) {
 	return findings, err
 }
 
-// from completes a finding by the file of its object.
+// from adds the file of its object to a finding.
 func (f Finding) from(objects []*unstructured.Unstructured, origins []string) Finding {
 	namespace := f.of.GetNamespace()
 	at := slices.IndexFunc(objects, func(object *unstructured.Unstructured) bool {
@@ -94,7 +94,7 @@ func (f Finding) from(objects []*unstructured.Unstructured, origins []string) Fi
 	return f
 }
 
-// askServer makes a plan to apply the sources, for which the server makes a dry run of each object.
+// askServer plans to apply the sources, with a dry run of each object on the server.
 func askServer(ctx context.Context, request LintRequest) ([]Finding, error) {
 	plan, err := PlanSources(ctx, request.Connection, request.Request, true)
 	var refused *reconciler.RefusedError
@@ -120,7 +120,7 @@ const (
 	reasonLocal   = "the server does not know the namespace, or not the type as it will be"
 )
 
-// answersOf returns what the server has said about the wanted objects of a plan.
+// answersOf returns the findings of the server about the desired objects of a plan.
 func answersOf(changes []reconciler.Change) []Finding {
 	var answers []Finding
 	unchecked := map[string][]string{}

@@ -21,10 +21,10 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Move moves objects. First the receiver records that it has them; then the label of each object changes, in one write;
-// then the giver records that it no longer has them. At any time the label says who owns an object, whatever is
-// recorded, and repeating an interrupted move continues it. It does not wait for other objects of the releases, apart
-// from those of earlier waves of the receiver. Errors are those of Apply.
+// Move moves objects. First the receiver records them; then the label of each object changes, in one write; then the
+// giver removes them from its record. At any time, the label alone determines the owner of an object, and repeating an
+// interrupted move continues it. It does not wait for other objects of the releases, apart from those of earlier waves
+// of the receiver. Errors are those of Apply.
 func (t *Transfer) Move(ctx context.Context, options Options) error {
 	options.Wait = WaitReady
 	b := runner.NewBoard(t.connection, string(Move), t.To.Release.String(), t.To.Revision.Number)
@@ -69,7 +69,7 @@ func (t *Transfer) move(ctx context.Context, options Options, b *runner.Board) e
 		return errors.Join(failure, err)
 	}
 	b.Say(fmt.Sprintf("release %s gives up its ownership", t.From.Release))
-	// Its progress is not about the objects that were moved.
+	// Its progress does not show the moved objects.
 	from.Mute()
 	// Nothing is left to be done there.
 	options.Enough = func(reconciler.Result) bool { return true }
@@ -91,7 +91,7 @@ func (t *Transfer) areReady(result reconciler.Result) bool {
 	return true
 }
 
-// concerns reports whether an error is due to an object that is moved, or to anything but objects.
+// concerns reports whether an error is caused by a moved object, or not by an object at all.
 func (t *Transfer) concerns(err error) bool {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) == 1 {
 		err = joined.Unwrap()[0]
@@ -105,7 +105,7 @@ func (t *Transfer) concerns(err error) bool {
 	})
 }
 
-// beginBoth acquires the locks of both releases, always in the same order. The function that it returns releases them.
+// beginBoth acquires the locks of both releases, always in the same order. done releases them.
 func (t *Transfer) beginBoth(ctx context.Context, b *runner.Board, limits runner.Limits) (to, from *runner.Operation, done func(), err error) {
 	first, second := t.To.Release, t.From.Release
 	isSwapped := second.String() < first.String()
@@ -130,7 +130,7 @@ func (t *Transfer) beginBoth(ctx context.Context, b *runner.Board, limits runner
 	}, nil
 }
 
-// confirmOwner returns an error that names the objects that still belong to the giver.
+// confirmOwner returns an error with the objects that still belong to the giver.
 func (t *Transfer) confirmOwner(ctx context.Context) error {
 	var left []string
 	for _, object := range t.Objects {
@@ -153,7 +153,7 @@ func (t *Transfer) confirmOwner(ctx context.Context) error {
 type Transfer struct {
 	// From gives the objects, To receives them.
 	From, To *Plan
-	// Objects are those that are moved.
+	// Objects are the objects to move.
 	Objects []display.Object
 
 	connection *runner.Connection
@@ -167,8 +167,8 @@ func (t *Transfer) Close() {
 	t.To.Close()
 }
 
-// PlanMove plans to move objects, given as KIND[.GROUP]/[NAMESPACE/]NAME, from one release to another. If some were moved
-// already, perhaps incompletely, it plans what is left to be done. The caller closes the plan.
+// PlanMove plans to move objects, given as KIND[.GROUP]/[NAMESPACE/]NAME, from one release to another. If some were
+// already moved, perhaps incompletely, it plans the remaining steps. The caller closes the plan.
 func PlanMove(ctx context.Context, c *runner.Connection, from, to apitypes.NamespacedName, objects []string, compare bool) (*Transfer, error) {
 	if from == to {
 		return nil, releases.Refused("--from and --to name the same release, %s", from)
@@ -275,7 +275,7 @@ func (t *Transfer) takeIn(objects []dependent) error {
 		}
 		content.Manifest = append(content.Manifest, manifest)
 		if item := object.item; item != nil && item.ReconcilePolicy == reconciler.ReconcilePolicyOnce {
-			// The record that it was applied once must not get lost.
+			// The information that it was applied once must not get lost.
 			t.To.Release.Inventory = append(t.To.Release.Inventory, item.DeepCopy())
 		}
 	}

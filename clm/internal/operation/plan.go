@@ -26,22 +26,22 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Request describes the release to be made.
+// Request describes the desired release.
 type Request struct {
 	// Namespace and Name of the release.
 	Namespace, Name string
 	// Sources render its objects.
 	Sources *sources.Set
-	// KeepHooks reads the hooks and waves of the tools with which the current revision was generated, instead of those
-	// that the sources say.
+	// KeepHooks reads the hooks and waves of the same tools as for the current revision, if it has any, instead of
+	// those set for the sources.
 	KeepHooks bool
 	// Policies are the defaults for objects without annotations.
 	Policies reconciler.Policies
 	// CreateNamespace creates the namespace of a new release if it does not exist.
 	CreateNamespace bool
-	// Conflicts say what happens to fields of other field managers. Defaults to ConflictsDefault.
+	// Conflicts decides what happens to fields of other field managers. Defaults to ConflictsDefault.
 	Conflicts Conflicts
-	// Description says what brings a new revision about. Defaults to "applied".
+	// Description describes the new revision. Defaults to "applied".
 	Description string
 	// Approved identifies the deletions that the user has approved. It has no effect unless exactly these are held
 	// back.
@@ -58,7 +58,7 @@ const (
 	Rollback Operation = "rollback"
 	// Heal applies the current revision again.
 	Heal Operation = "drift"
-	// Adopt is Heal that also adopts objects of other owners.
+	// Adopt is like Heal, but also adopts objects of other owners.
 	Adopt Operation = "adopt"
 	// Orphan ends the ownership of objects.
 	Orphan Operation = "orphan"
@@ -85,13 +85,14 @@ type Plan struct {
 	keeper *keeper
 	// namespaceMissing means that the namespace of a new release does not exist.
 	namespaceMissing bool
-	// spared names the redundant objects that stay because they were adopted.
+	// spared lists the redundant objects that stay because they were adopted.
 	spared []string
-	// confirm reports whether Helm has changed the release since; nil unless it is adopted from Helm.
+	// confirm returns a ChangedError if Helm has changed the release since it was read; nil unless it is adopted from
+	// Helm.
 	confirm func(ctx context.Context) error
 }
 
-// intent is what a plan says apart from the release and the content of the revision, in the form in which it is saved.
+// intent is the part of a plan that is saved as it is: everything except the release and the content of the revision.
 type intent struct {
 	// Operation is the purpose of the plan.
 	Operation Operation `json:"operation"`
@@ -101,14 +102,13 @@ type intent struct {
 	Revision releases.Revision `json:"revision"`
 	// Exact is the plan of the engine.
 	Exact *reconciler.Plan `json:"plan"`
-	// Adoption is the policy that was given for this operation; empty if none was.
+	// Adoption is the adoption policy given for this operation; empty if none was given.
 	Adoption reconciler.AdoptionPolicy `json:"adoption,omitempty"`
 	// Approved identifies the held deletions that the user has approved.
 	Approved string `json:"approved,omitempty"`
 	// CreateNamespace creates the namespace of a new release if it does not exist.
 	CreateNamespace bool `json:"createNamespace,omitempty"`
-	// Again means that the last operation has failed, so that who applies the sources again wants what has failed to
-	// run again. One that was interrupted goes on.
+	// Again means that the last operation failed, so failed objects run again. An interrupted operation just continues.
 	Again bool `json:"again,omitempty"`
 }
 
@@ -135,15 +135,14 @@ func (p *Plan) Pending() []reconciler.Change {
 	return pending
 }
 
-// IsOver reports whether a change is only noted, because it is about an object that has ended and is gone, such as a
-// Job with ttlSecondsAfterFinished.
+// IsOver reports whether a change is only a note about an object that has completed and is gone, such as a Job with
+// ttlSecondsAfterFinished.
 func IsOver(change reconciler.Change) bool {
 	return change.Verb == reconciler.VerbCompleted && change.UID == "" && change.Before == nil
 }
 
-// Refused returns a RefusedError that says what keeps the plan from being carried out, before anything is written: the
-// namespace of the release does not exist, objects belong to other owners, or their deletion has to be approved. It is
-// nil if there is nothing like that.
+// Refused returns a RefusedError if the plan cannot be carried out: the namespace of the release does not exist,
+// objects belong to other owners, or their deletion has to be approved. Otherwise it returns nil.
 func (p *Plan) Refused() error {
 	var missing error
 	if p.namespaceMissing && !p.CreateNamespace {
@@ -152,8 +151,8 @@ func (p *Plan) Refused() error {
 	return errors.Join(missing, protected(p.Release, p.Changes), p.Unapproved())
 }
 
-// protected returns a RefusedError that names the objects of other owners that keep the plan from being carried out;
-// nil if there are none.
+// protected returns a RefusedError with the objects of other owners that prevent the plan from being carried out; nil
+// if there are none.
 func protected(release *releases.Release, changes []reconciler.Change) error {
 	var problems []string
 	for _, change := range changes {
@@ -167,9 +166,9 @@ func protected(release *releases.Release, changes []reconciler.Change) error {
 	return releases.Refused("%s; %s", strings.Join(releases.Grouped(problems), "; "), releases.AdviceForeign(release, problems))
 }
 
-// Rejected returns the number of objects that the API server would refuse as things are. It may accept some of them
-// later, for example if a webhook judges them by objects that the plan creates before, so that they do not keep the
-// plan from being carried out.
+// Rejected returns the number of objects that the API server would currently refuse. They do not prevent the plan from
+// being carried out, because the server may accept them later, for example if a webhook depends on objects that the
+// plan creates first.
 func (p *Plan) Rejected() int {
 	count := 0
 	for _, change := range p.Changes {
@@ -180,13 +179,13 @@ func (p *Plan) Rejected() int {
 	return count
 }
 
-// Unapproved returns a RefusedError that names the objects whose deletion has to be approved; nil if there are none.
+// Unapproved returns a RefusedError with the objects whose deletion has to be approved; nil if there are none.
 func (p *Plan) Unapproved() error {
 	return runner.Unapproved(p.Exact.Held)
 }
 
-// PlanSources plans to make the release what is requested. With compare, the server is asked what would happen to each
-// object, which takes one or two requests per object; ConflictsKeep does that in any case. If the release has no
+// PlanSources plans to bring the release to the requested state. With compare, it asks the server what would happen to
+// each object, which takes one or two requests per object; with ConflictsKeep, it always does so. If the release has no
 // record, but objects or parts of a record exist, the error is a RefusedError. The caller closes the plan.
 func PlanSources(ctx context.Context, c *runner.Connection, request Request, compare bool) (*Plan, error) {
 	release, err := find(ctx, c, request.Namespace, request.Name)
@@ -238,8 +237,8 @@ func find(ctx context.Context, c *runner.Connection, namespace, name string) (*r
 	}
 }
 
-// Compare asks the engine what it would do. If that fails, the plan is closed. With compare, the server is asked what
-// would happen to each object.
+// Compare computes the changes. If that fails, it closes the plan. With compare, it asks the server what would happen
+// to each object.
 func (p *Plan) Compare(ctx context.Context, compare bool) error {
 	p.objects = objectsOf(p)
 	p.Again = (p.Operation == Apply || p.Operation == Rollback) && p.Release.State == releases.StateFailed
@@ -259,8 +258,8 @@ func (p *Plan) Compare(ctx context.Context, compare bool) error {
 // TakeOver adds objects that the plan adopts even if they have another owner.
 func (p *Plan) TakeOver(objects ...types.ObjectKey) { p.takeOver = append(p.takeOver, objects...) }
 
-// ofRecord completes an error about objects that the engine refuses: those of a recorded revision cannot be corrected,
-// only replaced by a new revision.
+// ofRecord adds advice to an error about objects that the engine refuses: objects of a recorded revision can only be
+// replaced by a new revision.
 func (p *Plan) ofRecord(err error) error {
 	var rejected *reconciler.RefusedError
 	if p.Operation == Apply || !errors.As(err, &rejected) {
@@ -286,13 +285,13 @@ func (p *Plan) request(save reconciler.Store) reconciler.ApplyRequest {
 		TakeOver: p.takeOver,
 
 		Deletions: reconciler.Deletions{Approved: p.Approved},
-		// What Helm has installed as this release has not existed before it.
+		// Objects that Helm installed as this release did not exist before the release.
 		RecordAdoptions: p.confirm == nil,
 		RerunFailed:     p.Again,
 	}
 }
 
-// ownerOf is a release as the owner of its dependents.
+// ownerOf returns a release as the owner of its dependents.
 func ownerOf(target *runner.Target, release *releases.Release) reconciler.Owner {
 	return reconciler.Owner{ID: target.Owner(), Namespace: release.Namespace, Home: []string{release.Namespace}, Inventory: release.Inventory}
 }
@@ -307,8 +306,8 @@ func lacksNamespace(err error) bool {
 	return details != nil && details.Kind == "namespaces"
 }
 
-// isMissing reports whether the namespace of a new release does not exist. Without permission to read it, the answer is
-// no.
+// isMissing reports whether the namespace of a new release does not exist. If the user may not read the namespace, it
+// returns false.
 func isMissing(ctx context.Context, clnt client.Client, release *releases.Release) (bool, error) {
 	if release.Recorded() {
 		return false, nil
@@ -326,12 +325,12 @@ func isMissing(ctx context.Context, clnt client.Client, release *releases.Releas
 	}
 }
 
-// errMissing is the RefusedError for a release whose namespace does not exist.
+// errMissing returns the RefusedError for a release whose namespace does not exist.
 func errMissing(namespace string) error {
 	return releases.Refused("namespace %s does not exist; to create it: --create-namespace", namespace)
 }
 
-// createNamespace creates the namespace of the release if that is wanted. Otherwise it returns a RefusedError.
+// createNamespace creates the namespace of the release, or returns a RefusedError unless CreateNamespace is set.
 func createNamespace(ctx context.Context, p *Plan) error {
 	name := p.Release.Namespace
 	if !p.CreateNamespace {
@@ -344,8 +343,8 @@ func createNamespace(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// Shown returns the changes of objects, and before them the missing namespaces that would be created although the
-// revision does not declare them.
+// Shown returns the changes of objects, preceded by the missing namespaces that would be created although the revision
+// does not declare them.
 func (p *Plan) Shown() []reconciler.Change {
 	missing := slices.Clone(p.Exact.Namespaces)
 	if p.namespaceMissing && !slices.Contains(missing, p.Release.Namespace) {
@@ -362,7 +361,7 @@ func (p *Plan) Shown() []reconciler.Change {
 	return append(changes, p.Changes...)
 }
 
-// creationOf returns the change of a missing namespace.
+// creationOf returns the change that creates a missing namespace.
 func creationOf(p *Plan, name string) reconciler.Change {
 	change := reconciler.Change{Verb: reconciler.VerbCreated, Reason: "is needed by objects; will not be deleted with the release"}
 	change.Object.Version, change.Object.Kind, change.Object.Name = "v1", "Namespace", name
@@ -375,16 +374,16 @@ func creationOf(p *Plan, name string) reconciler.Change {
 	return change
 }
 
-// dependent is an object that a release renders, or has recorded.
+// dependent is an object in the manifest or the inventory of a release.
 type dependent struct {
 	display.Object
-	// rendered is where the object stands in the manifest of the current revision; negative if it does not.
+	// rendered is the index of the object in the manifest of the current revision; negative if it is not there.
 	rendered int
-	// item is the record of the object; nil if there is none.
+	// item of the inventory; nil if there is none.
 	item *reconciler.InventoryItem
 }
 
-// dependentsOf returns the objects that are, or are to be, dependents of the release as it is; sorted.
+// dependentsOf returns the recorded dependents of the release and the objects of its revision that are applied, sorted.
 func dependentsOf(mapper meta.RESTMapper, plan *Plan) ([]dependent, error) {
 	found := map[display.Key]dependent{}
 	for _, item := range plan.Release.Inventory {
@@ -405,12 +404,12 @@ func dependentsOf(mapper meta.RESTMapper, plan *Plan) ([]dependent, error) {
 	return slices.SortedFunc(maps.Values(found), func(a, b dependent) int { return cmp.Compare(a.String(), b.String()) }), nil
 }
 
-// find returns where an object is in a list; negative if it is not.
+// findHeld returns the index of an object in a list; negative if it is not there.
 func findHeld(list []dependent, object types.ObjectKey) int {
 	return slices.IndexFunc(list, func(p dependent) bool { return display.KeyOf(p) == display.KeyOf(object) })
 }
 
-// leaveOut makes the revision of a plan one that does not have the objects. If it has none of them, it stays as it is.
+// leaveOut derives a revision without the objects for a plan. If the current revision has none of them, it stays.
 func leaveOut(plan *Plan, list []dependent, description string) error {
 	content := plan.Content
 	content.Manifest = nil
@@ -425,8 +424,8 @@ func leaveOut(plan *Plan, list []dependent, description string) error {
 	return plan.Derive(content, description)
 }
 
-// forget takes objects out of the inventory of a release that lets go of them. When that is recorded, they belong to
-// others.
+// forget removes objects from the inventory of a release that hands them over. When this is recorded, they already
+// belong to others.
 func forget(release *releases.Release, list []dependent) {
 	release.Inventory = slices.DeleteFunc(release.Inventory, func(item *reconciler.InventoryItem) bool { return findHeld(list, item) >= 0 })
 }
@@ -434,7 +433,7 @@ func forget(release *releases.Release, list []dependent) {
 // shownObjects bounds how many objects a description names.
 const shownObjects = 10
 
-// objectTexts lists objects for people, not more than a few.
+// objectTexts lists up to shownObjects objects for people, and counts the others.
 func objectTexts(list []dependent) string {
 	texts := make([]string, len(list))
 	for i, object := range list {
@@ -443,13 +442,13 @@ func objectTexts(list []dependent) string {
 	return display.Enumerate(texts, shownObjects)
 }
 
-// DriftState says what will happen to an object that differs from its revision.
+// DriftState is what will happen to an object that differs from its revision.
 type DriftState string
 
 const (
 	// DriftHealable means that the object was changed or deleted, and that it can be corrected or restored.
 	DriftHealable DriftState = "Correctable"
-	// DriftLeftAlone means that the object was changed or deleted, and that its drift policy says to leave it alone.
+	// DriftLeftAlone means that the object was changed or deleted, and that its drift policy leaves it alone.
 	DriftLeftAlone DriftState = "LeftAlone"
 	// DriftRefused means that the object cannot be corrected, because it has another owner, or the server would reject
 	// it.
@@ -465,7 +464,7 @@ type Drift struct {
 	State DriftState
 }
 
-// Drift returns the objects that differ from the revision, in the order of the changes. It is meant for plans made by
+// Drift returns the objects that differ from the revision, in the order of the changes. Use it only with plans from
 // PlanCurrent.
 func (p *Plan) Drift() []Drift {
 	recorded := make(map[display.Key]*reconciler.InventoryItem, len(p.Release.Inventory))

@@ -26,8 +26,7 @@ import (
 )
 
 // render renders the current revision again and, if the result differs from the record, the next revision. It may be
-// called again when more fields are left to others: then the result may be what is recorded, although it was not
-// before.
+// called again when more fields are left to others: then the result may equal the record although it did not before.
 func (p *Plan) render(ctx context.Context, request Request) error {
 	p.New = false
 	if current := p.Release.Current(); current != nil {
@@ -61,8 +60,8 @@ func (p *Plan) render(ctx context.Context, request Request) error {
 }
 
 // isRecorded reports whether the rendered revision of a plan is the current one. The names of Helm's hooks, which are
-// random in many charts, make no difference. The plan then has the recorded hooks, so that they are not applied under
-// other names.
+// random in many charts, make no difference. If it is, the plan gets the recorded hooks, so that they are not applied
+// under other names.
 func isRecorded(ctx context.Context, p *Plan, current *releases.Revision) (bool, error) {
 	if p.Revision.Inputs == current.Inputs || !slices.ContainsFunc(p.Content.Manifest, isHelmHook) {
 		return p.Revision.Inputs == current.Inputs, nil
@@ -82,8 +81,8 @@ func isRecorded(ctx context.Context, p *Plan, current *releases.Revision) (bool,
 	return true, nil
 }
 
-// nameless returns a digest of what a revision is made of that depends neither on the names of Helm's hooks nor on the
-// order of the objects.
+// nameless returns a digest of the inputs of a revision, independent of the names of Helm's hooks and of the order of
+// objects.
 func nameless(content releases.Content, revision releases.Revision) (string, error) {
 	objects := slices.Clone(content.Manifest)
 	for i, object := range objects {
@@ -102,7 +101,7 @@ func describe(request Request, revision releases.Revision) releases.Revision {
 	return revision
 }
 
-// generate renders a revision, and makes it the revision of the plan.
+// generate renders a revision and sets it in the plan.
 func (p *Plan) generate(ctx context.Context, request Request, revision *releases.Revision) error {
 	generated, err := request.Sources.Generate(ctx, sources.Request{
 		ReconcilerName: releases.ReconcilerName,
@@ -134,8 +133,7 @@ func (p *Plan) generate(ctx context.Context, request Request, revision *releases
 }
 
 // digestOf identifies the state of a release: objects that are applied on each change are applied with each revision,
-// unless the revision differs only by objects that were moved or orphaned, or by fields that were left to others while
-// it was applied.
+// unless the revision differs only by objects that were moved or orphaned.
 func digestOf(revision releases.Revision) string {
 	return strconv.FormatInt(cmp.Or(revision.Basis, revision.Number), 10)
 }
@@ -143,7 +141,7 @@ func digestOf(revision releases.Revision) string {
 const applyHookKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixApplyHook
 
 // checkManifest refuses hooks that could not be applied later, and objects that are records or locks of releases: a
-// release whose record is deleted, or replaced by an older one, forgets its dependents.
+// release whose record is deleted or replaced by an older one loses its dependents.
 func checkManifest(release *releases.Release, manifest []*unstructured.Unstructured, scheme *runtime.Scheme) error {
 	var problems []string
 	for _, object := range manifest {
@@ -166,13 +164,13 @@ func checkManifest(release *releases.Release, manifest []*unstructured.Unstructu
 	return err
 }
 
-// unordered begins the digests that do not depend on the order of the objects. Those of revisions that other tools have
-// made are such: Helm records objects in another order than that in which they are rendered. The order has no effect,
-// but the digests that are recorded stay as they are.
+// unordered is the prefix of digests that do not depend on the order of objects. Revisions of other tools have such
+// digests, because Helm records objects in a different order than it renders them. The order has no effect, but
+// recorded digests stay as they are.
 const unordered = "unordered:"
 
-// inputs returns the digest of what a revision is made of, without the locations of its sources. It is unordered if
-// that of the revision was.
+// inputs returns the digest of the inputs of a revision, without the locations of its sources. It is unordered if the
+// present digest of the revision is.
 func inputs(content releases.Content, revision releases.Revision) (string, error) {
 	prefix := ""
 	if strings.HasPrefix(revision.Inputs, unordered) {
@@ -198,7 +196,7 @@ func inputs(content releases.Content, revision releases.Revision) (string, error
 	return prefix + result, nil
 }
 
-// distinct returns what the digest of objects is computed from: the objects in their order, or sorted digests of them.
+// distinct returns the input for the digest of objects: the objects in their order, or sorted digests of them.
 func distinct(objects []*unstructured.Unstructured, sorted bool) (any, error) {
 	if !sorted {
 		contents := make([]map[string]any, len(objects))
@@ -219,13 +217,13 @@ func distinct(objects []*unstructured.Unstructured, sorted bool) (any, error) {
 }
 
 const (
-	// ReleaseHookKey is the annotation of objects that are applied only at a certain event in the life of the release,
+	// ReleaseHookKey is the annotation of objects that are applied only for a certain event in the life of the release,
 	// such as a test.
 	ReleaseHookKey  = releases.ReconcilerName + "/" + types.AnnotationKeySuffixReleaseHook
 	deletionHookKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixDeletionHook
 )
 
-// IsRegular reports whether an object is applied with the release, and is not a hook with a time of its own.
+// IsRegular reports whether an object is applied with the release, rather than as a hook with a time of its own.
 func IsRegular(object *unstructured.Unstructured) bool {
 	values := object.GetAnnotations()
 	return values[ReleaseHookKey] == "" && values[deletionHookKey] == ""

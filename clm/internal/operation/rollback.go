@@ -22,32 +22,31 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// RollbackRequest says to which revision to return.
+// RollbackRequest specifies the revision to return to.
 type RollbackRequest struct {
 	// Namespace and Name of the release.
 	Namespace, Name string
 	// Number of the revision. Defaults to the newest revision before the current one that was ready.
 	Number int64
-	// Adoption is the policy of objects without an annotation. Defaults to that of the revision, but never to taking
-	// objects from other owners.
+	// Adoption is the policy of objects without an annotation. Defaults to the policy of the revision, but never takes
+	// objects from other owners by default.
 	Adoption reconciler.AdoptionPolicy
-	// Conflicts say whether fields stay with other field managers that the current revision, or the one to which the
-	// plan returns, leaves to them. ConflictsForce takes all of them. Otherwise those of the current revision stay that
-	// the other one declares with the same values. ConflictsKeep is not possible.
+	// Conflicts decides about fields that the current revision, or the one to return to, leaves to other field
+	// managers. ConflictsForce takes all of them. Otherwise the latter stay, and the former if both revisions declare
+	// the same values. ConflictsKeep is not supported.
 	Conflicts Conflicts
 	// Approved identifies the deletions that the user has approved.
 	Approved string
-	// Description says what brings the new revision about. Defaults to a text with the number of the earlier one.
+	// Description describes the new revision. Defaults to a text with the number of the earlier one.
 	Description string
-	// Failed is the plan, if any, that has failed and is reverted. If another process has changed the release since,
-	// that is refused.
+	// Failed is the failed plan that the rollback reverts; nil if there is none. It is refused if another process has
+	// changed the release since.
 	Failed *Plan
 }
 
-// PlanRollback plans to return to an earlier revision: to its objects, with the rollback hooks among them instead of
-// those of installations and upgrades. Objects that the revision does not have are deleted, unless the release has
-// adopted them: those stay. If such a rollback has been started already, the plan continues it. The caller closes the
-// plan.
+// PlanRollback plans to return to an earlier revision: to its objects, with rollback hooks instead of those for
+// installations and upgrades. Objects that the revision does not have are deleted, except those that the release has
+// adopted. If such a rollback has already started, the plan continues it. The caller closes the plan.
 func PlanRollback(ctx context.Context, c *runner.Connection, request RollbackRequest, compare bool) (*Plan, error) {
 	release, err := c.Release(ctx, request.Namespace, request.Name)
 	if err != nil {
@@ -60,7 +59,7 @@ func PlanRollback(ctx context.Context, c *runner.Connection, request RollbackReq
 		return nil, err
 	}
 	if current := release.Current(); request.Failed == nil && current != nil && !current.Rollback {
-		// Whether to continue a rollback depends on how it has ended. It may become ready right now.
+		// Whether to continue a rollback depends on its outcome, and it may just have become ready.
 		if err := acknowledge(ctx, c, release); err != nil {
 			return nil, err
 		}
@@ -89,7 +88,7 @@ func PlanRollback(ctx context.Context, c *runner.Connection, request RollbackReq
 	return plan, plan.Compare(ctx, compare)
 }
 
-// returnTo makes the revision of a plan a new one that returns to the revision with the number.
+// returnTo turns the revision of a plan into a new one that returns to the numbered revision.
 func (p *Plan) returnTo(number int64, description string) {
 	p.New = true
 	p.Revision.Created, p.Revision.Chunks, p.Revision.Bytes = time.Time{}, nil, 0
@@ -98,7 +97,7 @@ func (p *Plan) returnTo(number int64, description string) {
 	p.Revision.Installed, p.Revision.Rollback, p.Revision.Basis, p.Revision.Target = true, true, 0, number
 }
 
-// resumes reports whether the current revision is the requested rollback, and has not become ready. Repeating an
+// resumes reports whether the current revision is the requested rollback and has not become ready. Repeating an
 // interrupted rollback must not return to the revision that it leaves.
 func resumes(release *releases.Release, number int64) bool {
 	current := release.Current()
@@ -131,9 +130,9 @@ func rollbackTarget(release *releases.Release, number int64) (releases.Revision,
 	return releases.Revision{}, releases.Refused("release %s has no revision %d; to list its revisions: clm history %s -n %s", release, number, release.Name, release.Namespace)
 }
 
-// objectsOf returns the objects that are applied with the revision of a plan. At a rollback, Helm runs neither the hooks
-// of installations nor those of upgrades: those that exist stay as they are, and others are not created. Those that have
-// failed are deleted: the release would never be ready with them.
+// objectsOf returns the objects that are applied with the revision of a plan. At a rollback, Helm runs neither
+// installation nor upgrade hooks: existing ones stay as they are, and others are not created. Failed ones are deleted,
+// because the release would never be ready with them.
 func objectsOf(plan *Plan) []client.Object {
 	var wanted []*unstructured.Unstructured
 	for _, object := range plan.Content.Manifest {
@@ -179,8 +178,8 @@ const (
 	reconcilePolicyKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixReconcilePolicy
 )
 
-// isHelmHook reports whether Helm applies an object only as a hook. Definitions in the crds folder of a chart are
-// applied in any case, whatever their annotations say.
+// isHelmHook reports whether Helm applies an object only as a hook. It always applies definitions in the crds folder of
+// a chart, regardless of their annotations.
 func isHelmHook(object *unstructured.Unstructured) bool {
 	return object.GetAnnotations()[helmHookKey] != "" && object.GetKind() != "CustomResourceDefinition"
 }
@@ -201,7 +200,7 @@ func leftBehind(inventory []*reconciler.InventoryItem, namespace string, object 
 }
 
 // PlanCurrent plans to apply the current revision again from its record, without its sources. With compare, the plan
-// also says how dependents differ whose drift is left alone. The caller closes the plan.
+// also contains the differences of dependents whose drift is left alone. The caller closes the plan.
 func PlanCurrent(ctx context.Context, c *runner.Connection, namespace, name string, compare bool) (*Plan, error) {
 	plan, err := Current(ctx, c, namespace, name)
 	if err != nil {
@@ -235,8 +234,8 @@ func Current(ctx context.Context, c *runner.Connection, namespace, name string) 
 	return &Plan{connection: c, Release: release, Content: content, intent: intent{Revision: *current}}, nil
 }
 
-// Derive makes the revision of a plan a new one, whose manifest differs from the current one by objects that are moved
-// or orphaned, or by fields that are left to others.
+// Derive turns the revision of a plan into a new one, whose manifest differs from the current one only by moved or
+// orphaned objects.
 func (p *Plan) Derive(content releases.Content, description string) error {
 	current := p.Revision
 	p.New, p.Content = true, content
@@ -249,7 +248,7 @@ func (p *Plan) Derive(content releases.Content, description string) error {
 	return err
 }
 
-// prune forgets the revisions that are not to be kept.
+// prune removes revisions that exceed the limits of the history.
 func (o Options) prune(release *releases.Release) {
 	if o.HistoryMax > 0 {
 		release.Prune(o.HistoryMax)
@@ -259,9 +258,9 @@ func (o Options) prune(release *releases.Release) {
 	}
 }
 
-// makeRoom calls add, which records a further revision. Usually revisions are forgotten when the operation ends, so
-// that its failure to begin loses none. If the index has no room for a further one, they are forgotten in the same
-// write. Then a rollback can be continued only without the number of a revision that was forgotten.
+// makeRoom calls add, which records a further revision. Usually revisions are pruned at the end of the operation, so
+// that none is lost if it fails to begin. If the index has no room for a further revision, they are pruned in the same
+// write. A rollback to a pruned revision can then be continued only without its number.
 func (o Options) makeRoom(release *releases.Release, add func(release *releases.Release) error) error {
 	err := add(release)
 	if !errors.Is(err, releases.ErrFull) {

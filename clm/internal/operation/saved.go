@@ -22,7 +22,7 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// savedPlan is a plan in a file. It has all that is needed to carry it out.
+// savedPlan is a plan in a file, with everything needed to carry it out.
 type savedPlan struct {
 	intent
 
@@ -57,8 +57,8 @@ func (p *Plan) Save(ctx context.Context, path string) error {
 	return replaceFile(path, raw)
 }
 
-// replaceFile replaces a file atomically by one that only its owner can read. A symbolic link stays, and its target is
-// replaced. Content for a device or a pipe is written into it.
+// replaceFile atomically replaces a file by one that only its owner can read. It replaces the target of a symbolic
+// link, and writes into a device or pipe.
 func replaceFile(path string, content []byte) error {
 	found, err := os.Stat(path)
 	if isDevice := strings.HasPrefix(filepath.Clean(path), "/dev/"); err == nil && (isDevice || !found.Mode().IsRegular()) {

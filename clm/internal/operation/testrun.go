@@ -25,7 +25,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// TestRequest says which tests of a release to run.
+// TestRequest specifies which tests of a release to run.
 type TestRequest struct {
 	runner.Limits
 
@@ -39,7 +39,7 @@ type TestRequest struct {
 	AllLogs bool
 }
 
-// TestState is how a test has ended.
+// TestState is the outcome of a test.
 type TestState string
 
 const (
@@ -63,8 +63,7 @@ type TestResult struct {
 	Message string
 	// Why lists the reasons that the test has not passed, the most specific first.
 	Why []display.Reason
-	// Log is the output of the test's containers, each line preceded by pod and container; or the error that occurred
-	// when reading it.
+	// Log is the output of the test's containers, each line preceded by pod and container, or the error of reading it.
 	Log string
 
 	hook *unstructured.Unstructured
@@ -101,10 +100,10 @@ func PlanTests(ctx context.Context, c *runner.Connection, request TestRequest) (
 	return run, err
 }
 
-// Execute runs the tests wave by wave. A wave begins when the one before has passed. Execute first removes the objects
-// of the last run, and leaves those of this run, except those whose policies say otherwise. The error is a
-// NotReadyError if not all tests have passed; the results are valid in that case, too. Other errors are those of Apply.
-// Without tests, it does nothing.
+// Execute runs the tests wave by wave. A wave begins when the one before has passed. Execute first deletes the objects
+// of the last run. It leaves those of this run, unless their policies say otherwise. The error is a NotReadyError if
+// not all tests have passed; the results are valid in that case, too. Other errors are those of Apply. Without tests,
+// it does nothing.
 func (r *TestRun) Execute(ctx context.Context) ([]TestResult, error) {
 	if len(r.tests) == 0 {
 		return nil, nil
@@ -185,13 +184,13 @@ func (r *TestRun) underLock(ctx context.Context, b *runner.Board) ([]TestResult,
 	return r.run(ctx)
 }
 
-// begin starts to watch the objects of runs.
+// begin starts to watch the objects of tests.
 func (r *TestRun) begin() (err error) {
 	r.target, err = runner.NewTarget(r.connection, releases.TestOwnerID(r.Release.Namespace, r.Release.Name), r.Release.TestInventory)
 	return err
 }
 
-// run runs the tests, determines the results, and removes objects as the policies say.
+// run runs the tests, determines the results, and deletes objects according to their policies.
 func (r *TestRun) run(ctx context.Context) ([]TestResult, error) {
 	limited, stop := runner.Limited(ctx, r.request.Timeout)
 	defer stop()
@@ -219,7 +218,7 @@ func (r *TestRun) apply(ctx context.Context) (reconciler.Result, error) {
 		Objects:  ManifestObjects(testObjects(r.tests)),
 		Policies: r.Release.Current().Policies,
 	}
-	// Objects that already exist would be deleted by the next run.
+	// Never adopt existing objects: the next run would delete them.
 	request.Policies.Adoption = reconciler.AdoptionPolicyNever
 	const phase = "running tests"
 	c := &runner.Convergence{
@@ -265,7 +264,7 @@ func (r TestResult) isRemoved() bool {
 	return afterSuccess && r.State == Passed || afterFailure && r.State == Failed
 }
 
-// isItemOf reports whether the item is that of the test.
+// isItemOf reports whether the item belongs to the object of the test.
 func (r *TestRun) isItemOf(test *unstructured.Unstructured, item *reconciler.InventoryItem) bool {
 	return test.GroupVersionKind().GroupKind() == item.GroupVersionKind().GroupKind() && test.GetName() == item.Name &&
 		(test.GetNamespace() == item.Namespace || test.GetNamespace() == "" && item.Namespace == r.Release.Namespace)
@@ -352,7 +351,7 @@ func reasons(nodes []*display.Node) []display.Reason {
 	return found
 }
 
-// remove removes the objects of runs, apart from those that stay; nil removes all.
+// remove deletes the objects of tests, except those for which stays returns true; nil deletes all.
 func (r *TestRun) remove(ctx context.Context, stays func(item *reconciler.InventoryItem) bool) error {
 	var gone []*reconciler.InventoryItem
 	for _, item := range r.Release.TestInventory {
@@ -384,7 +383,7 @@ func (r *TestRun) remove(ctx context.Context, stays func(item *reconciler.Invent
 	return r.operation.Record(ctx, func(release *releases.Release) { release.TestInventory = r.kept })
 }
 
-// owner is the release as the owner of its tests.
+// owner returns the release as the owner of its tests.
 func (r *TestRun) owner(ctx context.Context) reconciler.Owner {
 	owner := ownerOf(r.target, r.Release)
 	owner.Inventory, owner.Store, owner.Fence = r.Release.TestInventory, r, r.operation.Fence(ctx)

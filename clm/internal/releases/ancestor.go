@@ -25,20 +25,20 @@ import (
 
 // The ancestor of clm keeps a release in a ConfigMap.
 const (
-	// ancestorPrefix is that of the ConfigMap's name.
+	// ancestorPrefix is the prefix of the ConfigMap's name.
 	ancestorPrefix = "com.sap.cs.clm.release."
-	// ancestorFinalizer is put on the ConfigMap.
+	// ancestorFinalizer is the finalizer of the ConfigMap.
 	ancestorFinalizer = ReconcilerName + "/finalizer"
-	// ancestorVersion is the only version of the format that there ever was.
+	// ancestorVersion is the only version of the format that ever existed.
 	ancestorVersion = "1"
-	// maxAncestor is how many YAML values an inventory may have: one for each 4 bytes of the largest ConfigMap.
+	// maxAncestor is the maximum number of YAML values in an inventory: one for each 4 bytes of the largest ConfigMap.
 	maxAncestor = 1 << 18
 )
 
 // ancestors selects the ancestor's records among the ConfigMaps.
 var ancestors client.ListOption = client.HasLabels{"release." + ReconcilerName}
 
-// getAncestor reads a release of which the ancestor has the only record.
+// getAncestor reads a release that only the ancestor has recorded.
 func (s *Store) getAncestor(ctx context.Context, namespace, name string) (*Release, error) {
 	configMap := &corev1.ConfigMap{}
 	err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ancestorPrefix + name}, configMap)
@@ -51,7 +51,7 @@ func (s *Store) getAncestor(ctx context.Context, namespace, name string) (*Relea
 	return decodeAncestor(configMap)
 }
 
-// appendAncestors adds the releases of which the ancestor has the only record.
+// appendAncestors adds the releases that only the ancestor has recorded.
 func (s *Store) appendAncestors(ctx context.Context, found []*Release, namespace string) ([]*Release, error) {
 	known := map[string]bool{}
 	for _, release := range found {
@@ -125,7 +125,8 @@ func decodeAncestor(configMap *corev1.ConfigMap) (*Release, error) {
 	return release, nil
 }
 
-// ancestorTime returns a time that the ancestor has recorded. It is only shown; so one that cannot be read is replaced.
+// ancestorTime returns a time that the ancestor has recorded. It returns the creation time of the ConfigMap if that
+// cannot be parsed, because the time is only shown.
 func ancestorTime(configMap *corev1.ConfigMap, key string) time.Time {
 	parsed, err := time.Parse(time.RFC3339, configMap.Data[key])
 	if err != nil {
@@ -134,7 +135,7 @@ func ancestorTime(configMap *corev1.ConfigMap, key string) time.Time {
 	return parsed.UTC()
 }
 
-// removeAncestor removes the record whose place has been taken, unless it is not what it was then.
+// removeAncestor removes the record that was taken over, if it has not changed since.
 func (s *Store) removeAncestor(ctx context.Context, namespace, name string, seen *takenOver) error {
 	configMap := &corev1.ConfigMap{}
 	err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ancestorPrefix + name}, configMap)

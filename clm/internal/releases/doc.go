@@ -6,9 +6,9 @@
 // # Contract
 //
 // The record of a release is one Secret, the index, and further Secrets, the chunks, for parts that are too large for
-// the index or rarely read. Only chunks that the index names count. Each write creates new chunks first, then updates
-// the index, and then removes the chunks that it no longer names. So a process that dies between any two requests loses
-// nothing. At worst it leaves unused chunks, which the next write removes.
+// the index or rarely read. Chunks that the index does not name are ignored. Each write creates new chunks first, then
+// updates the index, and then removes the chunks that it no longer names. So a process that dies between any two
+// requests loses nothing. At worst it leaves unused chunks, which the next write removes.
 //
 // The content of a revision is one chunk, or several if it is too large for one.
 //
@@ -16,13 +16,13 @@
 // one to write gets [ErrOutdated], and must read again. [Lock] prevents other processes from starting at all.
 //
 // Index and chunks have a finalizer: they survive the deletion of their namespace until [Store.Remove] is called,
-// because they are all that is known about dependents elsewhere.
+// because they are the only information about dependents elsewhere.
 //
 // A [Release] is a value in the memory of one process. It is not safe for concurrent use; a [Store] is.
 //
 // # Failures
 //
-// Errors by which operations on releases end name objects, holders and commands, and can be shown as they are. Commands
-// take their exit codes from the type of the error: a NotReadyError, a RefusedError, an InterruptedError, or one of
-// which IsChanged is true, which requires another plan.
+// The errors of operations on releases name objects, holders and commands, and can be shown as they are. Their types
+// determine the exit codes of commands: a NotReadyError, a RefusedError, or an InterruptedError. An error for which
+// IsChanged is true requires another plan.
 package releases

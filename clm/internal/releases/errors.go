@@ -16,29 +16,29 @@ import (
 	"github.com/component-operator/runtime/pkg/sync"
 )
 
-// ErrNotFound says that there is no release of that name. The error that wraps it names the release.
+// ErrNotFound means that the release does not exist. The wrapping error names the release.
 var ErrNotFound = errors.New("not found")
 
-// ErrOutdated says that the record is not any more the one that was read, because another process has written it.
+// ErrOutdated means that another process has written the record since it was read.
 var ErrOutdated = errors.New("another process has changed its record in the meantime")
 
-// ErrFull says that the index of a release would be larger than a Secret may be. Nothing was written then. It is
-// smaller with fewer revisions.
+// ErrFull means that the index of a release would exceed the maximum size of a Secret. Nothing was written. Fewer
+// revisions make it smaller.
 var ErrFull = errors.New("it is full")
 
-// DamagedError says that a record cannot be read completely, because others have changed or removed a part of it.
+// DamagedError means that a record cannot be read completely, because others have changed or removed a part of it.
 type DamagedError struct {
 	// Release is namespace and name of the release.
 	Release string
-	// Part is what cannot be read.
+	// Part is the part that cannot be read.
 	Part string
-	// Damage says what is wrong with which object.
+	// Damage names the object and its problem.
 	Damage string
-	// Revision is the number of the revision whose content is damaged; 0 if it is something else.
+	// Revision is the number of the revision whose content is damaged; 0 if another part is.
 	Revision int64
 }
 
-// Error names the release, what is wrong, and what helps.
+// Error names the release, the problem and the remedy.
 func (e *DamagedError) Error() string {
 	namespace, name, _ := strings.Cut(e.Release, "/")
 	help := fmt.Sprintf("to examine it: clm doctor %s -n %s", name, namespace)
@@ -48,15 +48,15 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("%s of release %s is damaged: %s; %s", e.Part, e.Release, e.Damage, help)
 }
 
-// LostLockError says that a lock is no longer held, because another process has taken or removed its lease.
+// LostLockError means that a lock is no longer held, because another process has taken or removed its lease.
 type LostLockError struct {
 	// Release is namespace and name of the release.
 	Release string
-	// Reason says how the lock was lost.
+	// Reason is how the lock was lost.
 	Reason error
 }
 
-// Error names the release and the lease.
+// Error names the release and the reason.
 func (e *LostLockError) Error() string {
 	return fmt.Sprintf("the lock of release %s is lost: %s", e.Release, e.Reason)
 }
@@ -64,21 +64,20 @@ func (e *LostLockError) Error() string {
 // Unwrap returns the reason.
 func (e *LostLockError) Unwrap() error { return e.Reason }
 
-// NotReadyError says that an operation has written all that it could, and ended before all objects were ready (or
+// NotReadyError means that an operation has written all that it could, but ended before all objects were ready (or
 // gone).
 type NotReadyError struct {
-	// Timeout is the one that was reached; zero if the operation ended for another reason.
+	// Timeout is the timeout that expired; zero if the operation ended for another reason.
 	Timeout time.Duration
 	// Failed are the objects that will not become ready unless a user intervenes.
 	Failed []reconciler.Notice
 	// Waits are the objects that are not ready.
 	Waits []reconciler.Notice
-	// Cause is the error of the last call of the engine, such as that of a webhook that cannot be called; nil if it had
-	// none.
+	// Cause is the error of the last call of the engine, for example about a failing webhook; nil if there was none.
 	Cause error
 }
 
-// Error names all objects that are not ready.
+// Error lists objects that are not ready: after a timeout those that wait, otherwise those that have failed.
 func (e *NotReadyError) Error() string {
 	notices := e.Waits
 	if e.Timeout == 0 {
@@ -107,9 +106,9 @@ func (e *NotReadyError) summary() string {
 	return text
 }
 
-// RefusedError says that an operation was not begun, or was ended, because the user has to decide.
+// RefusedError means that an operation was not begun, or was ended, because the user has to decide.
 type RefusedError struct {
-	// Reason says why, and what to do.
+	// Reason is the reason, with advice.
 	Reason string
 }
 
@@ -126,7 +125,7 @@ func BeingDeleted(release *Release) error {
 	return Refused("release %s is being deleted; to continue: clm delete %s -n %s", release, release.Name, release.Namespace)
 }
 
-// ChangedError says that another process has changed a release after the plan was made, so that another plan is needed.
+// ChangedError means that another process has changed a release after the plan was made, so another plan is needed.
 type ChangedError struct {
 	// Release by namespace and name.
 	Release string
@@ -137,22 +136,22 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("release %s was changed by another client after the plan was created", e.Release)
 }
 
-// errChanged is what errors.Is finds in a ChangedError, also if that is the reason of an error of the engine, which is
-// not unwrapped.
+// errChanged matches a ChangedError in errors.Is, even if that is the reason of an error of the engine, which does not
+// unwrap it.
 var errChanged = errors.New("changed")
 
-// Is reports whether the target is that of IsChanged.
+// Is reports whether the target is errChanged, the target of IsChanged.
 func (e *ChangedError) Is(err error) bool { return err == errChanged }
 
-// IsChanged reports whether an operation was refused because another process has changed the release after the plan was
-// made, and another plan is to be made.
+// IsChanged reports whether an operation needs another plan, because another process has changed the release after the
+// plan was made.
 func IsChanged(err error) bool { return errors.Is(err, errChanged) }
 
-// StageError says that an operation did not get past one of its stages. It replaces the advice for its cause.
+// StageError means that one of the stages of an operation failed. It replaces the advice for its cause.
 type StageError struct {
 	// Stage is the name of the stage, such as "pre-delete hooks".
 	Stage string
-	// Advice says how to continue.
+	// Advice is how to continue.
 	Advice string
 	// Cause is why the stage has failed.
 	Cause error
@@ -166,7 +165,7 @@ func (e *StageError) summary() string { return e.Stage + ": " + Summary(e.Cause)
 // Unwrap returns the cause.
 func (e *StageError) Unwrap() error { return e.Cause }
 
-// InterruptedError says that an operation was ended by its caller, or canceled by a newer operation on the release.
+// InterruptedError means that an operation was ended by its caller, or canceled by a newer operation on the release.
 type InterruptedError struct {
 	// CanceledBy is the newer operation and its process, such as "apply of jane@laptop/4711"; empty if the caller has
 	// ended the operation.
@@ -192,7 +191,7 @@ func (e *InterruptedError) summary() string {
 	return "canceled by a newer " + e.CanceledBy
 }
 
-// next says what to do after the operation; isAlone means that there is no other error.
+// next returns advice after the operation; isAlone means that there is no other error.
 func (e *InterruptedError) next(isAlone bool) string {
 	switch {
 	case e.CanceledBy == "" && !isAlone:
@@ -215,23 +214,23 @@ func noticeTexts(notices []reconciler.Notice) string {
 	return display.Enumerate(texts, shownNotices)
 }
 
-// IsFinal reports whether it is useless to retry after an error of the engine, or of the record, or because the user
-// has to decide.
+// IsFinal reports whether a retry is useless: the error of the engine is final, the record is outdated, or the user has
+// to decide.
 func IsFinal(err error) bool {
 	var refused *RefusedError
 	return sync.IsFinal(err) || errors.Is(err, ErrOutdated) || errors.As(err, &refused)
 }
 
-// IsFailure reports whether an operation has ended because of the objects that it applied: they were rejected, have
-// failed, or did not become ready in time.
+// IsFailure reports whether an operation ended because the objects that it applied were rejected, failed, or did not
+// become ready in time.
 func IsFailure(err error) bool {
 	var notReady *NotReadyError
 	var rejected *reconciler.RefusedError
 	return errors.As(err, &notReady) || errors.As(err, &rejected) || apiserver.IsRejected(err)
 }
 
-// Summary is the text of an error that is shown beside a list of the objects that are not ready. It has the text of
-// each error that was joined.
+// Summary returns the text of an error to show beside a list of the unready objects. It includes the text of each
+// joined error.
 func Summary(err error) string {
 	var listed interface {
 		error
@@ -249,7 +248,7 @@ func Summary(err error) string {
 	}
 }
 
-// joinedErrors returns the errors that errors.Join has joined; none if it has not made the error.
+// joinedErrors returns the errors that errors.Join has joined; none for any other error.
 func joinedErrors(err error) []error {
 	several, ok := err.(interface{ Unwrap() []error })
 	if !ok {
@@ -261,8 +260,8 @@ func joinedErrors(err error) []error {
 	return several.Unwrap()
 }
 
-// AdviceForeign says what to do about the objects of other owners for which a release was refused. If all of them
-// belong to the Helm release of the same name, that release is to be adopted.
+// AdviceForeign returns advice about the objects of other owners for which a release was refused. If all of them belong
+// to the Helm release of the same name, it advises to adopt that.
 func AdviceForeign(release *Release, problems []string) string {
 	helms := fmt.Sprintf(" belongs to Helm release %s/%s,", release.Namespace, release.Name)
 	if len(problems) > 0 && !slices.ContainsFunc(problems, func(problem string) bool { return !strings.Contains(problem, helms) }) {
@@ -271,7 +270,7 @@ func AdviceForeign(release *Release, problems []string) string {
 	return "'--adopt always' adopts an object even if it has another owner; clm move moves an object from one release to another"
 }
 
-// maxGrouped is how many objects with the same problem are named.
+// maxGrouped is the maximum number of objects with the same problem that are listed.
 const maxGrouped = 3
 
 // Grouped joins problems that are the same for several objects: "ConfigMap a, ConfigMap b, and 2 more: already exists".
@@ -296,7 +295,7 @@ func Grouped(problems []string) []string {
 	return grouped
 }
 
-// Next says what to do after an operation on a release that has ended with an error; may be empty.
+// Next returns advice after an operation on a release that ended with an error; may be empty.
 func Next(err error, release *Release) string {
 	var notReady *NotReadyError
 	var interrupted *InterruptedError
@@ -335,8 +334,7 @@ func Messages(notices []reconciler.Notice) map[display.Key]string {
 	return texts
 }
 
-// Continuation returns the command that continues an operation on a release which no process completes; empty if the
-// release needs none.
+// Continuation returns the command that continues an unfinished operation on a release; empty if there is none.
 func Continuation(release *Release) string {
 	switch release.State {
 	case StateApplying:

@@ -35,31 +35,31 @@ import (
 const (
 	// SecretType is the type of the Secret that is the index of a release.
 	SecretType corev1.SecretType = ReconcilerName + "/release"
-	// recordLabel is the label of all Secrets of records, by which users can leave them out.
+	// recordLabel is the label of all Secrets of records. Users can exclude these by it.
 	recordLabel = ReconcilerName + "/record"
-	// recordRelease is the value of that label by which indexes are found.
+	// recordRelease is the value of that label on indexes.
 	recordRelease = "release"
-	// recordChunk is the value of that label at chunks.
+	// recordChunk is the value of that label on chunks.
 	recordChunk = "chunk"
 	// finalizer of indexes and chunks.
 	finalizer = ReconcilerName + "/record"
-	// dataKey is the key under which the Secret has the index, as JSON.
+	// dataKey is the key of the index in the data of the Secret, as JSON.
 	dataKey = "release"
-	// formatVersion is the version of what is written. An older clm must not write what it does not understand.
+	// formatVersion is the version of the written format. An older clm must not overwrite a newer format.
 	formatVersion = 1
-	// maxIndex is how large an index may be, in bytes: the server allows 1 MiB of data in a Secret.
+	// maxIndex is the maximum size of an index in bytes: the server allows 1 MiB of data in a Secret.
 	maxIndex = 1 << 20
-	// maxMessage is how much of a message is kept, in bytes.
+	// maxMessage is the maximum size of a stored message in bytes.
 	maxMessage = 4096
-	// maxValues is how many JSON values an index may have: one for each 8 bytes. maxRevisions is how many revisions:
-	// one for each 64 bytes. Another client may have written the Secret, and decoded values take much more memory than
-	// their text.
+	// maxValues is the maximum number of JSON values in an index: one for each 8 bytes. maxRevisions is the maximum
+	// number of revisions: one for each 64 bytes. Another client may have written the Secret, and decoded values take
+	// much more memory than their text.
 	maxValues, maxRevisions = maxIndex / 8, maxIndex / 64
-	// maxDamage is how long a text about an index may be, in bytes: some errors have all of a value.
+	// maxDamage is the maximum length of a text about a damaged index, in bytes: some errors contain a whole value.
 	maxDamage = 600
 )
 
-// index is the form in which a release is stored.
+// index is the stored form of a release.
 type index struct {
 	Version       int                     `json:"version"`
 	State         State                   `json:"state"`
@@ -76,59 +76,59 @@ type index struct {
 	TakenOver     *takenOver              `json:"takenOver,omitempty"`
 }
 
-// takenOver is the record of the ancestor, which is to be removed because this one has taken its place.
+// takenOver is the record of the ancestor, which must be removed because this one replaces it.
 type takenOver struct {
 	UID apitypes.UID `json:"uid"`
-	// Checksum of what the record said.
+	// Checksum of the content of the record.
 	Checksum string `json:"checksum"`
 }
 
-// stored is what a process knows about the record that a release was read from or written to.
+// stored is the state of a record when a release was last read from it or written to it.
 type stored struct {
 	// uid and resourceVersion guard the next write; empty if there is no index yet.
 	uid             apitypes.UID
 	resourceVersion string
-	// raw is what the index Secret holds.
+	// raw is the content of the index Secret.
 	raw []byte
 	// index is the decoded form of raw.
 	index index
 	// finalizers of the Secret.
 	finalizers []string
-	// anchored means that the index gets the finalizer whatever is in it, because of what follows.
+	// anchored means that the index gets the finalizer whatever it contains, because the next write will need it.
 	anchored bool
 	// deleting means that the deletion of the Secret was requested.
 	deleting bool
-	// chunks exist. Those of inventories are intact.
+	// chunks are known to exist. Those of inventories are intact.
 	chunks chunks.Handles
-	// swept means that there are no other chunks than these, or that they are left to the next operation.
+	// swept means that there are no other chunks, or that these are left to the next operation.
 	swept bool
 	// incomplete means that the inventory was not read.
 	incomplete bool
-	// ancestor is the record that was read if there is no index yet.
+	// ancestor is the record of the ancestor that was read, if there is no index yet.
 	ancestor *takenOver
 }
 
 // exists reports whether anything is recorded, by us or by the ancestor.
 func (s *stored) exists() bool { return s.uid != "" || s.ancestor != nil }
 
-// took takes over the metadata of the index Secret.
+// took stores the metadata of the index Secret.
 func (s *stored) took(object metav1.Object) {
 	s.uid, s.resourceVersion = object.GetUID(), object.GetResourceVersion()
 	s.finalizers = object.GetFinalizers()
 	s.deleting = object.GetDeletionTimestamp() != nil
 }
 
-// names are the chunks that the index refers to.
+// names returns the names of the chunks to which the index refers.
 func (i *index) names() sets.Set[string] {
 	return sets.New(i.inventoryNames()...).Insert(i.contentNames()...)
 }
 
-// inventoryNames are the chunks that have inventories.
+// inventoryNames returns the names of the chunks with inventories.
 func (i *index) inventoryNames() []string {
 	return slices.Concat(chunkNames(i.Inventory), chunkNames(i.HookInventory), chunkNames(i.TestInventory))
 }
 
-// contentNames are the chunks that have contents of revisions.
+// contentNames returns the names of the chunks with contents of revisions.
 func (i *index) contentNames() []string {
 	var names []string
 	for _, revision := range i.Revisions {
@@ -145,7 +145,7 @@ func chunkNames(list *chunks.List) []string {
 	return list.Chunks
 }
 
-// decodeIndex returns what is stored in an index. An error means that it is damaged, unless it is a newerError.
+// decodeIndex decodes an index. An error means that the index is damaged, unless it is a newerError.
 func decodeIndex(raw []byte) (index, error) {
 	if len(raw) == 0 {
 		return index{}, errors.New("it has no data")
@@ -172,14 +172,14 @@ func decodeIndex(raw []byte) (index, error) {
 	return decoded, nil
 }
 
-// newerError says that a record was written by a later clm, which may have recorded what this one does not understand.
+// newerError means that a record was written by a later clm, in a format that this one does not understand.
 type newerError struct{ version int }
 
 func (e *newerError) Error() string {
 	return fmt.Sprintf("its format has version %d; this clm understands up to version %d: please use a newer one", e.version, formatVersion)
 }
 
-// stamp records when the index is written, and since when the release is in its state.
+// stamp sets the times of the index: of its creation, of this write, and of the last change of the state.
 func (i *index) stamp(now time.Time, before State) {
 	i.Updated = now
 	if i.Created.IsZero() {
@@ -190,8 +190,7 @@ func (i *index) stamp(now time.Time, before State) {
 	}
 }
 
-// encode returns the data of an index. Texts that only explain are left out of one that would be too large without
-// that.
+// encode returns the data of an index. If that would be too large, it omits explanatory texts.
 func (i *index) encode() ([]byte, error) {
 	raw, err := json.Marshal(i)
 	if err == nil && len(raw) > maxIndex {
@@ -211,7 +210,7 @@ func (i *index) encode() ([]byte, error) {
 	return raw, nil
 }
 
-// release returns what an index says, without inventories.
+// release returns the release in an index, without inventories.
 func (i *index) release(namespace, name string) *Release {
 	return &Release{
 		Namespace: namespace, Name: name, State: i.State, Message: i.Message, Created: i.Created, Updated: i.Updated, Since: cmp.Or(i.Since, i.Updated),
@@ -227,14 +226,14 @@ func indexOf(release *Release) index {
 	}
 }
 
-// part is one of the inventories of a release, and the form in which it is recorded.
+// part is one of the inventories of a release, with its stored form.
 type part struct {
 	name  string
 	items *[]*reconciler.InventoryItem
 	list  **chunks.List
 }
 
-// parts are the inventories of a release, recorded in this index.
+// parts returns the inventories of a release, as stored in this index.
 func (i *index) parts(release *Release) []part {
 	return []part{
 		{"the inventory", &release.Inventory, &i.Inventory},
@@ -243,9 +242,8 @@ func (i *index) parts(release *Release) []part {
 	}
 }
 
-// encodeInventory returns the form in which an inventory is to be recorded, and the contents of the chunks that this
-// form refers to. It is the one in which it is recorded so far, if that says the same and its chunks are known to be
-// intact.
+// encodeInventory returns the stored form of an inventory, and the contents of its chunks. If the inventory has not
+// changed and the chunks of its present form are known to be intact, it returns that form and no contents.
 func (s *Store) encodeInventory(store *chunks.Store, inventory []*reconciler.InventoryItem, before *chunks.List, known chunks.Handles) (*chunks.List, [][]byte, error) {
 	if len(inventory) == 0 {
 		return nil, nil, nil
@@ -263,7 +261,7 @@ func (s *Store) encodeInventory(store *chunks.Store, inventory []*reconciler.Inv
 		}
 		count = len(before.Chunks)
 	}
-	// More than that is not even tried.
+	// Larger inventories are never packed.
 	const ratio = 32
 	if chunks.Size(items) <= s.packedLimit*ratio {
 		if list, err := chunks.PackItems(items); err == nil && len(list.Packed) <= s.packedLimit {
@@ -274,7 +272,8 @@ func (s *Store) encodeInventory(store *chunks.Store, inventory []*reconciler.Inv
 	return &list, contents, nil
 }
 
-// readInventory returns a recorded inventory, and which of its chunks are intact. What is wrong with it is a text.
+// readInventory returns a recorded inventory and its intact chunks. damage describes what is wrong with it; empty if
+// nothing is.
 func readInventory(ctx context.Context, store *chunks.Store, list *chunks.List) (items []*reconciler.InventoryItem, intact chunks.Handles, damage string, err error) {
 	if list == nil {
 		return nil, nil, "", nil
@@ -290,8 +289,8 @@ func readInventory(ctx context.Context, store *chunks.Store, list *chunks.List) 
 	return items, found.Intact, "", nil
 }
 
-// maxContentValues is how many JSON values a content may have: one for each 16 bytes of the largest one. Another client
-// may have written it.
+// maxContentValues is the maximum number of JSON values in a content: one for each 16 bytes of the largest one. Another
+// client may have written it.
 const maxContentValues = 4 << 20
 
 // Content reads the stored content of a revision. The error is a DamagedError if the content cannot be read because the
@@ -337,7 +336,7 @@ func (i *index) keptNumbers() string {
 	return cmp.Or(strings.Join(texts, ", "), "none")
 }
 
-// encodeContent returns the JSON form of a content, the same for the same content.
+// encodeContent returns the deterministic JSON form of a content.
 func encodeContent(content Content) ([]byte, error) {
 	objects := make([]map[string]any, len(content.Manifest))
 	for i, object := range content.Manifest {
@@ -355,7 +354,7 @@ func decodeContent(raw []byte) (Content, error) {
 	}
 	err := manifest.CheckJSON(maxContentValues, raw)
 	if err == nil {
-		// It keeps integers from becoming floating-point numbers.
+		// Unlike encoding/json, this keeps integers.
 		err = utiljson.Unmarshal(raw, &stored)
 	}
 	if err != nil {
@@ -371,9 +370,9 @@ func decodeContent(raw []byte) (Content, error) {
 	return content, nil
 }
 
-// Reserved says why a release, which has this namespace and name, must not have a rendered object as one of its
-// dependents, hooks or tests, because releases are recorded or locked by such objects; empty if it may. What an object
-// is that already exists, only the API server knows: then the engine refuses it.
+// Reserved returns why a release with this namespace and name must not have a rendered object as a dependent, hook or
+// test: such objects are records or locks of releases. It returns an empty text if it may. It does not know existing
+// objects; the engine refuses to replace those that are records.
 func Reserved(namespace, name string, object *unstructured.Unstructured) string {
 	kind := object.GroupVersionKind().GroupKind()
 	at := cmp.Or(object.GetNamespace(), namespace)

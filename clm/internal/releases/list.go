@@ -33,9 +33,9 @@ import (
 // pageSize is the size of a page of indexes, which may be large.
 const pageSize = 50
 
-// List reads all releases of a namespace, or of all namespaces if it is empty, sorted by namespace and name, without
-// their inventories and with no other revision than the current one: what it returns cannot be saved. A record that
-// cannot be used does not prevent the others from being listed; see Release.Problem.
+// List reads all releases of a namespace, or of all namespaces if it is empty, sorted by namespace and name. They have
+// no inventories and only the current revision, so they cannot be saved. A record that cannot be used does not prevent
+// the others from being listed; see Release.Problem.
 func (s *Store) List(ctx context.Context, namespace string) ([]*Release, error) {
 	var found []*Release
 	err := eachListed(ctx, s.client, &corev1.SecretList{}, func(secret *corev1.Secret) {
@@ -55,8 +55,8 @@ func (s *Store) List(ctx context.Context, namespace string) ([]*Release, error) 
 	return found, nil
 }
 
-// listed returns what an index says, as far as it is shown: those of all releases of a cluster may be too large
-// together.
+// listed returns the release in an index without the parts that lists do not show: all indexes of a cluster together
+// may be too large.
 func listed(secret *corev1.Secret) *Release {
 	release, err := decodeSecret(secret)
 	if release == nil {
@@ -72,7 +72,7 @@ func listed(secret *corev1.Secret) *Release {
 	var damaged *DamagedError
 	switch {
 	case errors.As(err, &damaged):
-		// It does not name the release again.
+		// Damage, unlike the error, does not name the release again.
 		release.Problem = damaged.Damage
 	case err != nil:
 		release.Problem = err.Error()
@@ -101,8 +101,8 @@ func (s *Store) Names(ctx context.Context, namespace string) ([]apitypes.Namespa
 	return sortedNames(names), nil
 }
 
-// Remains returns the releases of a namespace, or of all namespaces if it is empty, of which there are chunks, whether
-// there is a record or not.
+// Remains returns the releases of a namespace, or of all namespaces if it is empty, that have chunks, with or without a
+// record.
 func (s *Store) Remains(ctx context.Context, namespace string) ([]apitypes.NamespacedName, error) {
 	found := map[apitypes.NamespacedName]bool{}
 	err := eachListed(ctx, s.client, metadataOf("Secret"), func(secret *metav1.PartialObjectMetadata) {
@@ -121,7 +121,7 @@ func sortedNames(names map[apitypes.NamespacedName]bool) []apitypes.NamespacedNa
 	return slices.SortedFunc(maps.Keys(names), func(a, b apitypes.NamespacedName) int { return cmp.Compare(a.String(), b.String()) })
 }
 
-// HasParts reports whether there are chunks of a release, whether there is a record or not.
+// HasParts reports whether a release has chunks, with or without a record.
 func (s *Store) HasParts(ctx context.Context, namespace, name string) (bool, error) {
 	found, err := s.chunks(namespace, name).List(ctx)
 	if err != nil {
@@ -130,9 +130,9 @@ func (s *Store) HasParts(ctx context.Context, namespace, name string) (bool, err
 	return len(found) > 0, nil
 }
 
-// Nearby returns which releases a user may have meant by a name that does not exist, as "namespace/name": those of that
-// name in other namespaces, and all of the namespace. If the user may not list all namespaces, the namespace alone
-// counts. There are at most ten.
+// Nearby returns up to ten releases that a user may have meant by a name that does not exist, as "namespace/name":
+// those of that name in other namespaces, and all in the namespace. It looks only in the namespace if the user may not
+// list all namespaces.
 func (s *Store) Nearby(ctx context.Context, namespace, name string) ([]string, error) {
 	names, err := s.Names(ctx, "")
 	if apierrors.IsForbidden(err) {
@@ -145,7 +145,7 @@ func (s *Store) Nearby(ctx context.Context, namespace, name string) ([]string, e
 	for _, other := range names {
 		switch {
 		case other.Namespace == namespace && other.Name == name:
-			// It has come into being since.
+			// It was created in the meantime.
 		case other.Name == name:
 			sameName = append(sameName, other.String())
 		case other.Namespace == namespace:
@@ -160,17 +160,17 @@ func (s *Store) Nearby(ctx context.Context, namespace, name string) ([]string, e
 // ours selects the indexes among the Secrets.
 var ours client.ListOption = client.MatchingLabels{recordLabel: recordRelease}
 
-// metadataOf is a list of the metadata of objects of a kind of the core group.
+// metadataOf returns an empty list for the metadata of objects of a kind of the core group.
 func metadataOf(kind string) client.ObjectList {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind + "List"))
 	return list
 }
 
-// eachListed calls a function for each object of a list, which is empty, and which it reads page by page.
+// eachListed lists objects page by page into copies of an empty list, and calls a function for each.
 func eachListed[O runtime.Object](ctx context.Context, reader client.Reader, empty client.ObjectList, use func(object O), options ...client.ListOption) error {
 	pages := &pager.ListPager{PageSize: pageSize, PageFn: func(ctx context.Context, page metav1.ListOptions) (runtime.Object, error) {
-		// Each page has a list of its own: decoding into one that is not empty leaves what was in it before.
+		// Each page has a list of its own, because decoding into a non-empty list keeps old content.
 		list, _ := empty.DeepCopyObject().(client.ObjectList)
 		err := reader.List(ctx, list, append(slices.Clone(options), client.Limit(page.Limit), client.Continue(page.Continue))...)
 		return list, err
@@ -183,8 +183,9 @@ func eachListed[O runtime.Object](ctx context.Context, reader client.Reader, emp
 	})
 }
 
-// Watch calls a function once when the record of a release is watched, whether there is one or not, and then whenever
-// it was created, written or removed, until the context ends, which is no error. The function must not block.
+// Watch calls a function once when the watch on the record of a release has started, even if there is no record, and
+// then whenever the record was created, written or removed. It returns nil when the context ends. The function must not
+// block.
 func (s *Store) Watch(ctx context.Context, namespace, name string, changed func()) error {
 	if err := ValidateName(name); err != nil {
 		return err
@@ -202,9 +203,9 @@ func (s *Store) Watch(ctx context.Context, namespace, name string, changed func(
 	return nil
 }
 
-// Rights are what whoever changes a release has to be allowed in its namespace for the sake of the record and the lock.
-// Chunks cannot be named: their names depend on their content. Nor can what is created be. Of the ancestor's record it
-// is just found out that there is none.
+// Rights returns the permissions in the namespace of a release that a user needs to change its record and lock. Chunks
+// cannot be restricted by name, because their names depend on their content; neither can objects to create. The
+// ancestor's record is only read, to find that there is none.
 func Rights(name string) []rbacv1.PolicyRule {
 	lock := []string{prefix + name}
 	return []rbacv1.PolicyRule{

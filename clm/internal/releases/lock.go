@@ -28,13 +28,13 @@ import (
 )
 
 const (
-	// defaultValidity is how long a lease lasts that is not renewed.
+	// defaultValidity is how long a lease lasts without a renewal.
 	defaultValidity = 15 * time.Second
-	// lockAnnotation tells one lock from another one of the same holder.
+	// lockAnnotation distinguishes the locks of the same holder.
 	lockAnnotation = ReconcilerName + "/lock"
 )
 
-// LockOptions say what to lock, and for whom.
+// LockOptions specify what to lock, and for whom.
 type LockOptions struct {
 	// Namespace and Name of the release, which need not exist. Required.
 	Namespace, Name string
@@ -48,30 +48,30 @@ type LockOptions struct {
 	// called from several goroutines. Defaults to nothing.
 	Doubt func(reason error)
 
-	// Operation is what the lock is for, in one word, such as "apply". Others are told it. Defaults to nothing, as with
-	// earlier versions of clm.
+	// Operation is the purpose of the lock in one word, such as "apply", for other processes. Defaults to nothing, as
+	// in earlier versions of clm.
 	Operation string
 	// Started is when the process was started. It decides which of two processes is the newer one. Required.
 	Started time.Time
-	// Cancelable means that the process ends its operation when Requested says so.
+	// Cancelable means that the process ends its operation when the channel Requested is closed.
 	Cancelable bool
 	// CancelOlder asks the holder of the lock to end its operation, if that is cancelable and its process was started
-	// earlier, by the clocks of the two machines. Lock then waits until the lock is given back. If there are several
-	// newer processes, whichever gets the lock is asked in turn by those that were started later than it; if a newer
-	// process is faster, [Begun.Overtaken] tells the older one, so that the last one remains. Two processes never ask
-	// each other. A process that waits for the lock itself is not asked before it has the lock. If the holder cannot be
-	// asked, Lock waits as without this option. A request cannot be taken back, even if Lock fails afterwards, for
-	// example because of the timeout.
+	// earlier, by the clocks of the two machines. Lock then waits until the lock is given back. Among several newer
+	// processes, the one that gets the lock is asked in turn by those that were started later; if a newer process gets
+	// it first, the older one finds out by [Begun.Overtaken]. So the last one remains. Two processes never ask each
+	// other. A process that waits for the lock is not asked before it has the lock. If the holder cannot be asked, Lock
+	// waits as without this option. A request cannot be withdrawn, even if Lock fails afterwards, for example because
+	// of the timeout.
 	CancelOlder bool
 
-	// validity is how long a lease lasts that is not renewed, in whole seconds. Tests need a short one. Defaults to 15
+	// validity is how long a lease lasts without a renewal, in whole seconds. Only tests set it. Defaults to 15
 	// seconds.
 	validity time.Duration
 }
 
 // Holder is a process that has the lock of a release.
 type Holder struct {
-	// Name is that of LockOptions.
+	// Name is the Holder of LockOptions.
 	Name string
 	// Since is when the lock was taken, Renewed when it was renewed last, both by the clock of the holder.
 	Since, Renewed time.Time
@@ -89,7 +89,7 @@ func holderOf(lease *coordinationv1.Lease) Holder {
 	}
 }
 
-// LockedError says that another process has the lock.
+// LockedError means that another process has the lock.
 type LockedError struct {
 	// Release is namespace and name of the release.
 	Release string
@@ -99,14 +99,14 @@ type LockedError struct {
 	Age time.Duration
 }
 
-// Error names the holder, and says how long it has had the lock, and when the lock of a dead process expires.
+// Error names the holder, how long it has had the lock, and when the lock of a dead process expires.
 func (e *LockedError) Error() string {
 	return fmt.Sprintf("release %s has been locked by %s for %s; if that process has died, the lock expires %s after it was last renewed",
 		e.Release, e.Holder.Name, duration.HumanDuration(e.Age), e.Holder.Validity)
 }
 
-// Lock is the right to work on a release, which one process has at a time. It is a Lease, named as the index of the
-// release, that is renewed as long as the process lives. Its methods may be called from several goroutines.
+// Lock is the right to work on a release, which one process has at a time. It is a Lease with the name of the index of
+// the release, which is renewed as long as the process lives. Its methods may be called from several goroutines.
 //
 // The lock is lost only when another process has taken or removed the lease. If the API server does not answer for
 // longer than the lease lasts, it is uncertain who holds it: Fence waits until a renewal has succeeded, which proves
@@ -137,7 +137,7 @@ type Lock struct {
 	renewed time.Time
 	// failure is the error of the last attempt to renew the lease since then; nil if there was none.
 	failure error
-	// over says why the lock has ended.
+	// over is the reason why the lock has ended; nil if it has not.
 	over error
 }
 
@@ -152,9 +152,9 @@ func (l *Lock) interval() time.Duration { return l.options.validity / 3 }
 func (l *Lock) pause() time.Duration { return min(l.options.validity/15, time.Second) }
 
 // Lock acquires the lock of a release. It waits while another process has it; after the timeout of the options, the
-// error is a LockedError. Lock takes over a lease that was not renewed for its duration, by our own clock since it was
-// read. In a namespace that is being deleted, no Lease can be created: there the lock excludes no other process once the
-// Lease is deleted.
+// error is a LockedError. Lock takes over a lease that was not renewed for its duration, measured by our own clock
+// since it was first read. In a namespace that is being deleted, no Lease can be created: there the lock excludes no
+// other process once the Lease is deleted.
 func (s *Store) Lock(ctx context.Context, options LockOptions) (*Lock, error) {
 	if err := ValidateName(options.Name); err != nil {
 		return nil, err
@@ -189,12 +189,12 @@ func (s *Store) Lock(ctx context.Context, options LockOptions) (*Lock, error) {
 // rival is a lease that another process has.
 type rival struct {
 	lease *coordinationv1.Lease
-	// seen is when the lease was seen first as it was renewed last.
+	// seen is when the last renewal of the lease was first seen.
 	seen time.Time
 }
 
-// acquire returns when the lock is held. The timeout limits the waiting for other processes, not our own requests,
-// which have the limits of the connection: so the error always names the process that has the lock.
+// acquire returns when the lock is held. The timeout limits the wait for other processes, not our own requests, which
+// the connection limits. So the error of a timeout always names the process that has the lock.
 func (l *Lock) acquire(ctx context.Context) error {
 	var over <-chan time.Time
 	if l.options.Timeout > 0 {
@@ -237,14 +237,14 @@ func (l *Lock) try(ctx context.Context, other *rival) (held bool, err error) {
 	}
 	lease, err := l.leases.Get(ctx, prefix+l.options.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		// Where no other one can be created, there is none to be waited for.
+		// If no Lease can be created, there is none to wait for.
 		*other = rival{}
 		return terminating, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	// It may be ours if the request has succeeded that was to acquire it, and that was reported to have failed.
+	// It may be ours if our request succeeded although it was reported to have failed.
 	if !l.isOurs(lease) {
 		l.note(other, lease)
 		if holder := holderOf(lease); holder.Name != "" && concurrent.Elapsed(other.seen, l.now()) < holder.Validity {
@@ -255,7 +255,7 @@ func (l *Lock) try(ctx context.Context, other *rival) (held bool, err error) {
 	return l.take(ctx, lease)
 }
 
-// note records the lease as it was read, and tells when it is in the hands of another process than before.
+// note stores the lease as it was read, and calls Wait if the lease has a new holder.
 func (l *Lock) note(other *rival, lease *coordinationv1.Lease) {
 	before := other.lease
 	changedHands := before == nil || before.UID != lease.UID || before.Annotations[lockAnnotation] != lease.Annotations[lockAnnotation]
@@ -311,7 +311,7 @@ func (l *Lock) isOurs(lease *coordinationv1.Lease) bool {
 	return lease.Annotations[lockAnnotation] == l.identity
 }
 
-// Fence returns when the lock was certainly held at the beginning of the call or later. It waits while that is
+// Fence returns nil when the lock was certainly held at some time since the call began. It waits while that is
 // uncertain. The error is a LostLockError if the lock is lost, and wraps the cause of the context if that ends first.
 func (l *Lock) Fence(ctx context.Context) error {
 	for told := false; ; told = true {
@@ -330,7 +330,7 @@ func (l *Lock) Fence(ctx context.Context) error {
 	}
 }
 
-// held checks whether the lock is held. doubt says why this is uncertain, err why the lock has ended.
+// held checks whether the lock is held. doubt is the reason why this is uncertain, err why the lock has ended.
 func (l *Lock) held() (doubt, err error) {
 	now := l.now()
 	l.mu.Lock()
@@ -351,8 +351,8 @@ func (l *Lock) held() (doubt, err error) {
 // Fence returns the reason.
 func (l *Lock) Lost() <-chan struct{} { return l.lost }
 
-// Release gives the lock back, so that other processes need not wait until it expires. Afterwards, RequestedBy knows of
-// each request that came before. If the lock is lost, Release does not touch the lease. Further calls do nothing.
+// Release gives the lock back, so that other processes need not wait until it expires. Afterwards, RequestedBy accounts
+// for all earlier requests. If the lock is lost, Release does not touch the lease. Further calls do nothing.
 func (l *Lock) Release(ctx context.Context) error {
 	l.stop()
 	l.renewing.Wait()
@@ -368,7 +368,7 @@ func (l *Lock) Release(ctx context.Context) error {
 	}
 	err := l.remove(ctx, lease)
 	if apiserver.IsOutdated(err) {
-		// A renewal may have succeeded although it was said, or seemed, to have failed.
+		// A renewal may have succeeded although it seemed to have failed.
 		if lease, err = l.reread(ctx); err == nil {
 			err = l.remove(ctx, lease)
 		}
@@ -409,7 +409,7 @@ func (l *Lock) renewals(ctx context.Context) {
 	}
 }
 
-// errTaken says that a lease is not ours any more.
+// errTaken means that a lease is no longer ours.
 var errTaken = errors.New("another process has taken or removed it")
 
 func (l *Lock) renew(ctx context.Context) error {
@@ -425,8 +425,8 @@ func (l *Lock) renew(ctx context.Context) error {
 	case apierrors.IsNotFound(err):
 		return errTaken
 	case apiserver.IsOutdated(err):
-		// The content may be ours: then the attempt before has succeeded although it seemed to have failed, or another
-		// process has asked us to end.
+		// The lease may still be ours: the attempt before may have succeeded although it seemed to have failed, or
+		// another process may have asked us to end.
 		found, err := l.reread(ctx)
 		if err != nil {
 			return err
@@ -445,7 +445,7 @@ func (l *Lock) renew(ctx context.Context) error {
 	return nil
 }
 
-// reread returns our lease as it is now. The error is errTaken if it is not ours any more.
+// reread returns our lease as it is now. The error is errTaken if it is no longer ours.
 func (l *Lock) reread(ctx context.Context) (*coordinationv1.Lease, error) {
 	found, err := l.leases.Get(ctx, prefix+l.options.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || err == nil && !l.isOurs(found) {
@@ -460,7 +460,7 @@ func (l *Lock) reread(ctx context.Context) (*coordinationv1.Lease, error) {
 	return found, nil
 }
 
-// lose ends the tenure.
+// lose marks the lock as lost.
 func (l *Lock) lose(reason error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -469,9 +469,9 @@ func (l *Lock) lose(reason error) {
 }
 
 const (
-	// operationAnnotation says what the holder of a lock does, in one word.
+	// operationAnnotation is the operation of the holder of a lock, in one word.
 	operationAnnotation = ReconcilerName + "/operation"
-	// cancelableAnnotation says whether the holder ends its operation when another process asks for that: "true" or
+	// cancelableAnnotation is whether the holder ends its operation when another process asks for that: "true" or
 	// "false".
 	cancelableAnnotation = ReconcilerName + "/cancelable"
 	// startedAnnotation is when the process of the holder was started, by its own clock.
@@ -479,17 +479,18 @@ const (
 	// cancelAnnotation has the operation and the holder of the process that has asked the holder of the lock to end its
 	// operation.
 	cancelAnnotation = ReconcilerName + "/cancel-requested-by"
-	// maxRequester is how much of that annotation is told, in bytes.
+	// maxRequester is the maximum length of the reported part of that annotation, in bytes.
 	maxRequester = 300
 )
 
-// Waiting says what a process waits for that needs a lock.
+// Waiting describes the wait of a process for a lock.
 type Waiting struct {
 	// Holder of the lock.
 	Holder Holder
-	// Asked is the operation of the holder, such as "apply", that it is asked to end; empty if it is not asked.
+	// Asked is the operation that the holder is asked to end, such as "apply"; empty if it is not asked.
 	Asked string
-	// Obstacle says why the holder is not asked although LockOptions.CancelOlder is set; empty if there is no reason.
+	// Obstacle is the reason why the holder is not asked although LockOptions.CancelOlder is set; empty if there is
+	// none.
 	Obstacle string
 }
 
@@ -505,7 +506,7 @@ func (l *Lock) waiting(lease *coordinationv1.Lease) Waiting {
 	return w
 }
 
-// obstacle says why the holder of a lease is not asked to end its operation; empty if it is to be asked.
+// obstacle returns why the holder of a lease must not be asked to end its operation; empty if it may be asked.
 func (l *Lock) obstacle(lease *coordinationv1.Lease) string {
 	operation := lease.Annotations[operationAnnotation]
 	if lease.Annotations[cancelableAnnotation] != "true" {
@@ -546,7 +547,7 @@ func (l *Lock) RequestedBy() string {
 	return l.requestedBy
 }
 
-// hear records the request to end if there is one in our lease. The caller holds the mutex.
+// hear stores the request to end the operation if there is one in our lease. The caller holds the mutex.
 func (l *Lock) hear(lease *coordinationv1.Lease) {
 	by := lease.Annotations[cancelAnnotation]
 	if by == "" || !l.options.Cancelable || l.requestedBy != "" {

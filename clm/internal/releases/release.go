@@ -30,18 +30,17 @@ import (
 // finalizers, and the field manager.
 const ReconcilerName = "clm.cs.sap.com"
 
-// OwnerID is the owner id of the dependents of a release.
+// OwnerID returns the owner ID of the dependents of a release.
 func OwnerID(namespace, name string) string {
 	return ReconcilerName + "/" + namespace + "/" + name
 }
 
-// TestOwnerID is the owner id of the tests of a release. They are no dependents, and one of them never takes the place
-// of one.
+// TestOwnerID returns the owner ID of the tests of a release. Tests are not dependents, and never replace one.
 func TestOwnerID(namespace, name string) string {
 	return OwnerID(namespace, name) + "/tests"
 }
 
-// Release is what is recorded of a release.
+// Release is the record of a release.
 type Release struct {
 	// Namespace of the release.
 	Namespace string
@@ -49,41 +48,42 @@ type Release struct {
 	Name string
 	// State of the release.
 	State State
-	// Message says more about the state, for people. At most 4096 bytes of it are kept.
+	// Message explains the state, for people. At most 4096 bytes of it are stored.
 	Message string
 	// Created is when the first record was written.
 	Created time.Time
 	// Updated is when the record was written last.
 	Updated time.Time
-	// Since is when the release has come into its state. Of records that do not tell, it is Updated.
+	// Since is when the release entered its state. It is Updated if the record does not contain it.
 	Since time.Time
-	// Revisions, oldest first. The last one is the current one. There is none if the process died that created the
-	// release.
+	// Revisions, oldest first. The last one is the current one. There is none if the process that created the release
+	// died.
 	Revisions []Revision
 	// Inventory of the dependents.
 	Inventory []*reconciler.InventoryItem
 	// HookInventory is the inventory of deletion hooks, which are no dependents.
 	HookInventory []*reconciler.InventoryItem
-	// TestInventory is the inventory of what the last run of tests has left, which is no dependent either.
+	// TestInventory is the inventory of the objects that the last run of tests has left. They are not dependents
+	// either.
 	TestInventory []*reconciler.InventoryItem
-	// DeletionStage says how far the deletion has come; empty unless the release is being deleted.
+	// DeletionStage is the progress of the deletion; empty unless the release is being deleted.
 	DeletionStage inventory.DeletionStage
 	// Begun is the last apply or rollback of the release that has begun. Its zero value means that none is known:
-	// earlier versions of clm do not keep it.
+	// earlier versions of clm do not record it.
 	Begun Begun
-	// Ancestor means that the release was made by the ancestor of clm, and that nothing of ours is recorded of it yet.
+	// Ancestor means that only the ancestor of clm has recorded the release.
 	Ancestor bool
-	// Problem says why the record cannot be used; only [Store.List] sets it, and then nothing but namespace and name is
+	// Problem is the reason why the record cannot be used. Only [Store.List] sets it. Then only namespace and name are
 	// certain.
 	Problem string
 
 	stored stored
 }
 
-// Begun says whose operation has begun last. It is part of the record, so that a process which was started earlier, and
-// has not begun yet, can tell that it is outdated.
+// Begun is the operation that has begun last. It is part of the record, so that a process that was started earlier and
+// has not begun yet can find out that it is outdated.
 type Begun struct {
-	// By is the operation and its process, such as "apply of jane@laptop/4711". At most 300 bytes of it are told.
+	// By is the operation and its process, such as "apply of jane@laptop/4711". At most 300 bytes of it are reported.
 	By string `json:"by"`
 	// Started is when that process was started, by its own clock.
 	Started time.Time `json:"started"`
@@ -93,8 +93,8 @@ type Begun struct {
 const maxSkew = 5 * time.Minute
 
 // Overtaken returns the operation that has begun, such as "apply of jane@laptop/4711", if its process was started later
-// than another one; empty if it was not. A start that is ahead of now by more than clocks usually differ is left out of
-// account: it would keep others from working for as long as it is ahead.
+// than the given time; empty otherwise. It ignores a start in the future, apart from the usual clock skew, which would
+// block other processes until then.
 func (b Begun) Overtaken(started, now time.Time) string {
 	if !started.Before(b.Started) || b.Started.Sub(now) > maxSkew {
 		return ""
@@ -102,37 +102,37 @@ func (b Begun) Overtaken(started, now time.Time) string {
 	return texts.Truncate(b.By, maxRequester)
 }
 
-// Revision is one generation of what a release consists of.
+// Revision is one version of the content of a release.
 type Revision struct {
-	// Number of the revision; the first one is 1. Numbers are not used again.
+	// Number of the revision; the first one is 1. Numbers are never reused.
 	Number int64 `json:"number"`
 	// State of the revision.
 	State RevisionState `json:"state"`
 	// Created is when the revision was recorded.
 	Created time.Time `json:"created"`
-	// Description says what brought the revision about, for people.
+	// Description is the occasion of the revision, for people.
 	Description string `json:"description,omitempty"`
 	// Sources from which the revision was generated.
 	Sources []Source `json:"sources,omitempty"`
-	// Hooks are the tools whose hooks and waves were read in the annotations of objects.
+	// Hooks are the tools whose annotations for hooks and waves were honored.
 	Hooks []string `json:"hooks,omitempty"`
-	// Inputs is the digest of all that the revision was generated from.
+	// Inputs is the digest of all inputs of the revision.
 	Inputs string `json:"inputs,omitempty"`
 	// Installed means that the release had been installed before this revision.
 	Installed bool `json:"installed,omitempty"`
-	// Rollback means that the revision was brought about by a rollback, so that hooks for rollbacks belong to it.
+	// Rollback means that a rollback created the revision, so it includes hooks for rollbacks.
 	Rollback bool `json:"rollback,omitempty"`
-	// Target is the number of the revision to which a rollback has returned; 0 if it was none, or was recorded by an
-	// earlier version of clm.
+	// Target is the number of the revision to which a rollback returned; 0 if this is not a rollback, or if an earlier
+	// version of clm recorded it.
 	Target int64 `json:"target,omitempty"`
-	// Basis is the number of the revision from which this one was made by nothing else than handing over objects; 0 if it
-	// was not.
+	// Basis is the number of the revision from which this one differs only by objects that were moved or orphaned; 0 if
+	// there is none.
 	Basis int64 `json:"basis,omitempty"`
-	// CanceledBy is the newer operation, such as "apply of jane@laptop/4711", that has ended the last one on this
-	// revision before it was ready; empty if there is none, or it was found to be ready afterwards.
+	// CanceledBy is the newer operation, such as "apply of jane@laptop/4711", that canceled the last one on this
+	// revision before it was ready; empty if there is none, or if the revision was found to be ready afterwards.
 	CanceledBy string `json:"canceledBy,omitempty"`
-	// Failure says why the last operation on this revision has ended before it was ready, for people: at most 1024
-	// bytes; empty if it is not known, or the index has no room for it: the reasons of the oldest revisions go first.
+	// Failure is why the last operation on this revision ended before it was ready, for people, in at most 1024 bytes;
+	// empty if it is not known, or if the index has no room for the reasons.
 	Failure string `json:"failure,omitempty"`
 	// Policies with which the revision is applied.
 	Policies reconciler.Policies `json:"policies,omitzero"`
@@ -140,21 +140,21 @@ type Revision struct {
 	Objects int `json:"objects"`
 	// DeletionHooks is the number of objects in the manifest that are applied only when the release is deleted.
 	DeletionHooks int `json:"deletionHooks,omitempty"`
-	// KeepsFields means that objects in the manifest have fields that are left to other field managers although their
-	// manifests did not say so when they were rendered. It saves reading the manifest of each release that keeps none.
-	// A clm that does not know it drops it when it saves the record; then only who reads the manifest anyway sees the
-	// fields.
+	// KeepsFields means that objects in the manifest have fields that are left to other field managers and were not
+	// declared so in the sources. Without such fields, the manifest need not be read. Versions of clm that do not
+	// support it drop it when they save the record; then the fields are noticed only when the manifest is read for
+	// another reason.
 	KeepsFields bool `json:"keepsFields,omitempty"`
 	// Chunks are the names of the chunks with the content, usually one; none if the content is not stored. The store
-	// sets them, and the next field.
+	// sets Chunks and Bytes.
 	Chunks []string `json:"chunks,omitempty"`
-	// Bytes is how many bytes the content takes, compressed.
+	// Bytes is the compressed size of the content.
 	Bytes int64 `json:"bytes,omitempty"`
 }
 
-// Source is one of the things that a revision was generated from.
+// Source is one of the sources of a revision.
 type Source struct {
-	// Reference is what the user has given.
+	// Reference is the source as given by the user.
 	Reference string `json:"reference"`
 	// Kind of the source: chart, kustomization or manifests.
 	Kind string `json:"kind"`
@@ -162,17 +162,17 @@ type Source struct {
 	Name string `json:"name,omitempty"`
 	// Version of the chart; empty for other kinds.
 	Version string `json:"version,omitempty"`
-	// AppVersion is the version of what the chart installs; empty for other kinds.
+	// AppVersion is the version of the application in the chart; empty for other kinds.
 	AppVersion string `json:"appVersion,omitempty"`
 }
 
-// Content is what is kept of a revision so that it can be shown, and applied again.
+// Content is the stored part of a revision with which it can be shown, and applied again.
 type Content struct {
 	// Values from which the revision was generated.
 	Values map[string]any
 	// Manifest are all objects, hooks included, in the order in which they were generated.
 	Manifest []*unstructured.Unstructured
-	// Notes are those of the charts, for people; empty if there are none.
+	// Notes of the charts, for people; empty if there are none.
 	Notes string
 }
 
@@ -239,8 +239,8 @@ func (r *Release) String() string {
 	return r.Namespace + "/" + r.Name
 }
 
-// Prune forgets the oldest revisions until there are no more than that many, at least the current one. The newest one
-// that is or was ready is kept in addition. What was kept of the others goes when the release is saved.
+// Prune removes the oldest revisions until at most limit are left, at least the current one. The newest one that is or
+// was ready is kept in addition. The contents of removed revisions are deleted when the release is saved.
 func (r *Release) Prune(limit int) {
 	surplus := len(r.Revisions) - max(limit, 1)
 	if surplus <= 0 {
@@ -253,9 +253,9 @@ func (r *Release) Prune(limit int) {
 	r.Revisions = append(kept, r.Revisions[surplus:]...)
 }
 
-// PruneBytes forgets the oldest revisions until the stored contents of the others have no more than that many bytes.
-// The current revision, and the newest one that is or was ready, are kept in any case, however large they are. The
-// contents of the others go when the release is saved.
+// PruneBytes removes the oldest revisions until the stored contents of the others have at most limit bytes. The current
+// revision, and the newest one that is or was ready, are always kept. The contents of removed revisions are deleted
+// when the release is saved.
 func (r *Release) PruneBytes(limit int64) {
 	total := int64(0)
 	for _, revision := range r.Revisions {
@@ -276,11 +276,12 @@ func (r *Release) PruneBytes(limit int64) {
 const (
 	// prefix of the names of the index and the Lease of a release.
 	prefix = "clm."
-	// maxName is how long the name of a release may be: those of its objects are longer, and may have 253 characters.
+	// maxName is the maximum length of the name of a release: the names of its Secret and Lease have a prefix and at
+	// most 253 characters.
 	maxName = validation.DNS1123SubdomainMaxLength - len(prefix)
 )
 
-// ValidateName says what is wrong with the name of a release.
+// ValidateName returns an error if the name of a release is invalid.
 func ValidateName(name string) error {
 	problems := validation.IsDNS1123Subdomain(name)
 	if len(name) > maxName {
@@ -292,28 +293,28 @@ func ValidateName(name string) error {
 	return nil
 }
 
-// State is where a release stands.
+// State is the state of a release.
 type State string
 
 const (
-	// StateApplying means that the current revision was begun, and neither became ready nor failed.
+	// StateApplying means that applying the current revision has begun, and it has neither become ready nor failed.
 	StateApplying State = "Applying"
 	// StateReady means that the current revision was ready when it was last applied.
 	StateReady State = "Ready"
-	// StateFailed means that the last attempt to apply the current revision has ended without success.
+	// StateFailed means that the last attempt to apply the current revision has failed.
 	StateFailed State = "Failed"
-	// StateDeleting means that the deletion was begun; there is no way back.
+	// StateDeleting means that the deletion has begun; it cannot be undone.
 	StateDeleting State = "Deleting"
 )
 
-// RevisionState is where a revision stands.
+// RevisionState is the state of a revision.
 type RevisionState string
 
 const (
-	// RevisionApplying means that the revision is the current one, and was begun.
+	// RevisionApplying means that the revision is the current one, and applying it has begun.
 	RevisionApplying RevisionState = "Applying"
-	// RevisionReady means that the revision is the current one, and became ready; whether it still is, the state of the
-	// release tells.
+	// RevisionReady means that the revision is the current one, and became ready. See the state of the release for
+	// whether it still is.
 	RevisionReady RevisionState = "Ready"
 	// RevisionFailed means that the revision never became ready.
 	RevisionFailed RevisionState = "Failed"
@@ -321,7 +322,7 @@ const (
 	RevisionSuperseded RevisionState = "Superseded"
 )
 
-// succeeded is what becomes of a revision when the next one is begun.
+// succeeded returns the state of a revision after the next one has begun.
 func (s RevisionState) succeeded() RevisionState {
 	if s == RevisionReady || s == RevisionSuperseded {
 		return RevisionSuperseded
@@ -329,15 +330,15 @@ func (s RevisionState) succeeded() RevisionState {
 	return RevisionFailed
 }
 
-// Recorded reports whether there was a record of ours when the release was read or written last.
+// Recorded reports whether clm itself had a record of the release when it was last read or written.
 func (r *Release) Recorded() bool { return r.stored.uid != "" }
 
-// SameRecord reports whether both were read from, or written to, the record in the same state.
+// SameRecord reports whether both were last read from, or written to, the same version of the record.
 func (r *Release) SameRecord(other *Release) bool {
 	return r.stored.uid == other.stored.uid && r.stored.resourceVersion == other.stored.resourceVersion
 }
 
-// Items is the number of dependents, also of a release that was read without its inventory.
+// Items returns the number of dependents, even if the release was read without its inventory.
 func (r *Release) Items() int {
 	if !r.stored.incomplete {
 		return len(r.Inventory)
@@ -348,25 +349,25 @@ func (r *Release) Items() int {
 	return r.stored.index.Inventory.Items
 }
 
-// UID returns the UID of the record; it is empty if there is none.
+// UID returns the UID of the record; empty if there is none.
 func (r *Release) UID() apitypes.UID { return r.stored.uid }
 
-// RecordedState returns the state in the record, which may differ from that of a release that was changed since it was
-// read; empty if there is no record.
+// RecordedState returns the state in the record, which differs from State if that was changed since; empty if there is
+// no record.
 func (r *Release) RecordedState() State { return r.stored.index.State }
 
 const (
-	// Label is the label that decides who owns an object. Its value is a hash.
+	// Label is the label that determines the owner of an object. Its value is a hash.
 	Label = ReconcilerName + "/" + types.LabelKeySuffixOwnerId
-	// Annotation has the id of the owner, from which the label is computed.
+	// Annotation is the annotation with the ID of the owner, from which the label is computed.
 	Annotation = ReconcilerName + "/" + types.AnnotationKeySuffixOwnerId
 )
 
-// OwnerMark is what an object says about its owner. The zero value is that of an object without an owner.
+// OwnerMark has the marks of an object that identify its owner. The zero value means that there is no owner.
 type OwnerMark struct {
-	// label decides; id is the value of the annotation.
+	// label determines the owner; id is the value of the annotation.
 	label, id string
-	// uid is that of the object.
+	// uid of the object.
 	uid apitypes.UID
 }
 
@@ -376,10 +377,10 @@ func (m OwnerMark) IsMissing() bool { return m.label == "" }
 // OwnerID returns the value of the annotation, which any user can write; may be empty.
 func (m OwnerMark) OwnerID() string { return m.id }
 
-// Release returns namespace and name of the release that the annotation names; empty if it names none.
+// Release returns the namespace and name of the release in the annotation; empty if there is none.
 func (m OwnerMark) Release() string { return releaseOf(m.id) }
 
-// Is reports whether the label is that of an owner.
+// Is reports whether the label is the label of an owner.
 func (m OwnerMark) Is(ownerID string) bool { return m.label == manifest.OwnerLabel(ownerID) }
 
 // String returns the display name of the owner.
@@ -399,7 +400,7 @@ func (m OwnerMark) LostLabel(item *reconciler.InventoryItem) bool {
 	return m.label == "" && m.uid != "" && m.uid == item.UID
 }
 
-// Loss says why a recorded object does not carry the label of the owner that has recorded it.
+// Loss returns why a recorded object does not carry the label of the owner that has recorded it.
 func (m OwnerMark) Loss(ownerID string, item *reconciler.InventoryItem) string {
 	switch {
 	case m.LostLabel(item):
@@ -434,8 +435,8 @@ func OwnerSelector(ownerID string) labels.Selector {
 	return labels.SelectorFromSet(labels.Set{Label: manifest.OwnerLabel(ownerID)})
 }
 
-// releaseOf returns namespace and name of the release with an owner id; empty if the id is invalid. Any user can write
-// the annotation that has the id.
+// releaseOf returns the namespace and name of the release with an owner ID; empty if the ID is invalid. Any user can
+// write the annotation with the ID.
 func releaseOf(ownerID string) string {
 	release, ok := strings.CutPrefix(ownerID, ReconcilerName+"/")
 	namespace, name, complete := strings.Cut(release, "/")

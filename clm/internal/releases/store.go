@@ -30,7 +30,7 @@ import (
 type Store struct {
 	client cluster.Client
 	now    func() time.Time
-	// packedLimit is how large a compressed inventory in the index may be, in bytes.
+	// packedLimit is the maximum size of a compressed inventory in the index, in bytes.
 	packedLimit int
 	// chunkSize is how many bytes of JSON a chunk of an inventory holds on average.
 	chunkSize int
@@ -41,7 +41,7 @@ func NewStore(clnt cluster.Client) *Store {
 	return &Store{client: clnt, now: time.Now, packedLimit: 256 << 10, chunkSize: 256 << 10}
 }
 
-// chunks returns the place for the chunks of a release.
+// chunks returns the store for the chunks of a release.
 func (s *Store) chunks(namespace, name string) *chunks.Store {
 	owner := OwnerID(namespace, name)
 	label := manifest.OwnerLabel(owner)
@@ -60,15 +60,15 @@ func (s *Store) chunks(namespace, name string) *chunks.Store {
 	})
 }
 
-// Get reads a release, be it one that only the ancestor of clm has recorded. The error is ErrNotFound if there is none,
-// and a DamagedError if it, or its inventory, cannot be read because the record is damaged. With a DamagedError, it
-// also returns what is left of the release, for repairs: saving that replaces the record.
+// Get reads a release, even if only the ancestor of clm has recorded it. The error is ErrNotFound if there is none, and
+// a DamagedError if the record, or an inventory, is damaged. With a DamagedError, it also returns the readable rest of
+// the release for repairs: saving that replaces the record.
 func (s *Store) Get(ctx context.Context, namespace, name string) (*Release, error) {
 	if err := ValidateName(name); err != nil {
 		return nil, err
 	}
-	// The inventory is read after the index that names its parts. If another process writes both in between, some of
-	// these parts may be gone.
+	// The inventory is read after the index that names its chunks. If another process writes both in between, some of
+	// these chunks may be gone.
 	for attempt := 1; ; attempt++ {
 		release, err := s.get(ctx, namespace, name)
 		if _, damaged := errors.AsType[*DamagedError](err); !damaged || attempt == maxReads {
@@ -80,10 +80,10 @@ func (s *Store) Get(ctx context.Context, namespace, name string) (*Release, erro
 	}
 }
 
-// maxReads limits how often a record is read that other processes keep changing.
+// maxReads limits how often Get reads a record that other processes keep changing.
 const maxReads = 5
 
-// Unchanged reports whether the record of a release is still the one that was read or written last.
+// Unchanged reports whether the record of a release has not changed since it was last read or written.
 func (s *Store) Unchanged(ctx context.Context, release *Release) (bool, error) {
 	object := metadataNamed("Secret", release.Namespace, prefix+release.Name)
 	err := s.client.Get(ctx, client.ObjectKeyFromObject(object), object)
@@ -96,7 +96,7 @@ func (s *Store) Unchanged(ctx context.Context, release *Release) (bool, error) {
 	return object.UID == release.stored.uid && object.ResourceVersion == release.stored.resourceVersion, nil
 }
 
-// metadataNamed is an object of the core group, to be read or patched, of which only the metadata matters.
+// metadataNamed returns an object of the core group for reading or patching its metadata.
 func metadataNamed(kind, namespace, name string) *metav1.PartialObjectMetadata {
 	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
@@ -142,7 +142,7 @@ func decodeSecret(secret *corev1.Secret) (*Release, error) {
 	return release, nil
 }
 
-// readInventories adds the inventories to what decodeSecret has returned.
+// readInventories adds the inventories to a release from decodeSecret.
 func readInventories(ctx context.Context, store *chunks.Store, release *Release) error {
 	known := &release.stored
 	known.chunks = chunks.Handles{}
@@ -173,10 +173,10 @@ func readInventories(ctx context.Context, store *chunks.Store, release *Release)
 }
 
 // AddRevision records a further revision, which becomes the current one, and sets the state of the release to
-// StateApplying. A release that is not recorded yet, or only by the ancestor, is recorded with it. What is left empty in
-// the revision is filled in: number, time; its state and numbers of objects always are. If there is an error, the
-// release is as before. The error is ErrFull if the index has no room for the revision, and ErrOutdated if another
-// client has changed or created the record.
+// StateApplying. A release that is not recorded yet, or only by the ancestor, is recorded with it. It sets the number
+// and the time of the revision if they are empty, and always the state and the numbers of objects. If there is an
+// error, the release is unchanged. The error is ErrFull if the index has no room for the revision, and ErrOutdated if
+// another client has changed or created the record.
 func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revision, content Content) error {
 	changed := release.Clone()
 	changed.State, revision.State, revision.CanceledBy, revision.Failure = StateApplying, RevisionApplying, "", ""
@@ -190,15 +190,15 @@ func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revi
 	}
 	if changed.stored.uid == "" {
 		inventory, outside := changed.Inventory, changed.Outside()
-		// The index is written before the first chunk, so that the release can be found even if the process dies then.
-		// It replaces the record of the ancestor; if there is none, nothing was done yet.
+		// The index is written before the first chunk, so that the release can be found even if the process dies in
+		// between. It replaces the record of the ancestor; if there is none, nothing was done yet.
 		if !changed.Ancestor {
 			changed.Inventory = nil
-			// If there was such a release before, of which the record was removed by force, its chunks are left to the
-			// next operation.
+			// Chunks of an earlier release of this name, whose record was removed by force, are left to the next
+			// operation.
 			changed.stored.chunks, changed.stored.swept = chunks.Handles{}, true
 		}
-		// What is recorded next decides whether it has the finalizer.
+		// The next write determines whether the index needs the finalizer.
 		changed.stored.anchored = outside || content.deletionHooks() > 0
 		err := s.commit(ctx, changed, nil)
 		changed.stored.anchored = false
@@ -228,10 +228,10 @@ func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revi
 	return nil
 }
 
-// Save records the release as it is; nothing is written if it is recorded so already. Contents of revisions that it
-// does not have any more are removed. If there is an error, nothing in the release has changed.
+// Save records the release. It writes nothing if the record is up to date. It removes the contents of revisions that
+// the release no longer has. If there is an error, the release is unchanged.
 //
-// While a release is being deleted, what is recorded may be an earlier inventory, which has more items.
+// While a release is being deleted, the record may keep an earlier inventory, which has more items.
 func (s *Store) Save(ctx context.Context, release *Release) error {
 	if !release.stored.exists() {
 		return fmt.Errorf("recording release %s: it was not read", release)
@@ -248,11 +248,10 @@ func (s *Store) Restore(ctx context.Context, release *Release) error {
 	return s.commit(ctx, release, nil)
 }
 
-// present is the time that is recorded.
+// present returns the current time in the precision of the record.
 func (s *Store) present() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
-// commit brings the record to what the release says. If the current revision is new, the contents of its chunks are
-// added.
+// commit updates the record to the release. added are the contents of the chunks of a new current revision.
 func (s *Store) commit(ctx context.Context, release *Release, added [][]byte) error {
 	if err := ValidateName(release.Name); err != nil {
 		return err
@@ -282,7 +281,7 @@ func (s *Store) commit(ctx context.Context, release *Release, added [][]byte) er
 	return nil
 }
 
-// withRemedy adds what helps to an error of a webhook that does not respond. The webhook may belong to the release
+// withRemedy adds the remedy to an error of a webhook that does not respond. The webhook may belong to the release
 // itself.
 func withRemedy(err error) error {
 	if strings.Contains(err.Error(), "failed calling webhook") {
@@ -292,7 +291,7 @@ func withRemedy(err error) error {
 	return err
 }
 
-// draft returns the next index, with the time of the present one, and the contents of all chunks that it may need.
+// draft returns the next index, with the times of the present one, and the contents of all chunks that it may need.
 func (s *Store) draft(store *chunks.Store, release *Release, added [][]byte) (index, [][]byte, error) {
 	next, known := indexOf(release), &release.stored
 	next.TakenOver = known.ancestor
@@ -304,8 +303,8 @@ func (s *Store) draft(store *chunks.Store, release *Release, added [][]byte) (in
 			return index{}, nil, err
 		}
 		if release.State == StateDeleting && len(more) > 0 && part.list == &next.Inventory && before != nil && list.Items <= before.Items {
-			// That more is recorded than there is does no harm, and in a namespace that is being deleted no chunk can
-			// be created.
+			// Keep the present list: additional items are harmless, and no chunk can be created in a namespace that is
+			// being deleted.
 			list, more = before, nil
 		}
 		*part.list = list
@@ -324,7 +323,7 @@ func (s *Store) Remove(ctx context.Context, release *Release) error {
 	if count := len(release.Inventory) + len(release.HookInventory) + len(release.TestInventory); count > 0 {
 		return fmt.Errorf("removing the record of release %s: it still has %d objects", release, count)
 	}
-	// So that none of the chunks is referred to when it goes.
+	// No chunk may be referred to when it is removed.
 	emptied := release.Clone()
 	emptied.State, emptied.Revisions = StateDeleting, nil
 	err := s.commit(ctx, emptied, nil)
@@ -339,7 +338,7 @@ func (s *Store) Remove(ctx context.Context, release *Release) error {
 	return nil
 }
 
-// remove removes what is left of a record that refers to nothing.
+// remove removes the rest of a record that refers to no chunks.
 func (s *Store) remove(ctx context.Context, release *Release) error {
 	store, known := s.chunks(release.Namespace, release.Name), &release.stored
 	if !known.swept {

@@ -24,7 +24,7 @@ import (
 // writing updates a record from its known state to a new one.
 type writing struct {
 	*Store
-	// chunks are those of the release.
+	// chunks of the release.
 	chunks *chunks.Store
 	// known is the state of the record in the cluster, as far as it is known. Each successful request updates it.
 	known *stored
@@ -32,9 +32,9 @@ type writing struct {
 	namespace, name string
 	// next is the new index.
 	next index
-	// contents of the chunks to which the next index refers, as far as they may be missing.
+	// contents of the chunks to which the next index refers and that may be missing.
 	contents [][]byte
-	// hold says which Secrets have the finalizer afterwards.
+	// hold determines which Secrets have the finalizer afterwards.
 	hold hold
 }
 
@@ -81,7 +81,7 @@ func (w *writing) run(ctx context.Context) error {
 	return nil
 }
 
-// holdAll puts finalizers on what is there already, first on the index.
+// holdAll adds finalizers to existing Secrets, first to the index.
 func (w *writing) holdAll(ctx context.Context, have *seen) error {
 	if w.known.uid == "" || w.known.deleting || len(w.hold.chunks) == 0 {
 		// While an object is being deleted, it gets no new finalizers.
@@ -101,7 +101,7 @@ func (w *writing) holdAll(ctx context.Context, have *seen) error {
 	return nil
 }
 
-// refusal is the error of a write to the index.
+// refusal returns the error for a failed write to the index.
 func (w *writing) refusal(err error) error {
 	if apiserver.IsOutdated(err) || apierrors.IsNotFound(err) {
 		return ErrOutdated
@@ -111,13 +111,13 @@ func (w *writing) refusal(err error) error {
 
 // seen are the chunks of a release before a write.
 type seen struct {
-	// all there are, as far as that is known.
+	// all known chunks.
 	all chunks.Handles
-	// trusted are those whose existence can be relied upon: the index that guards the write refers to them.
+	// trusted are the chunks that certainly exist: the index that guards the write refers to them.
 	trusted chunks.Handles
 }
 
-// look finds out which chunks there are. Those that earlier processes have left behind are looked for once.
+// look returns the existing chunks. It lists them only once, to find those that earlier processes have left behind.
 func (w *writing) look(ctx context.Context) (seen, error) {
 	if w.known.swept {
 		return seen{all: w.known.chunks, trusted: w.known.chunks}, nil
@@ -136,8 +136,8 @@ func (w *writing) look(ctx context.Context) (seen, error) {
 	return have, nil
 }
 
-// intact returns the chunks that need not be looked at before they are referred to again. Contents of revisions are not
-// among them: they were not read.
+// intact returns the chunks that need not be checked before they are referred to again. They do not include contents of
+// revisions, which were not read.
 func (w *writing) intact(trusted chunks.Handles) chunks.Handles {
 	intact := maps.Clone(trusted)
 	for _, name := range w.known.index.contentNames() {
@@ -146,8 +146,7 @@ func (w *writing) intact(trusted chunks.Handles) chunks.Handles {
 	return intact
 }
 
-// sweep removes the chunks to which the index does not refer any more. What cannot be removed now is left to a later
-// write.
+// sweep removes the chunks to which the index no longer refers. A later write removes those that cannot be removed now.
 func (w *writing) sweep(ctx context.Context, have seen, written chunks.Written) {
 	names := w.known.index.names()
 	stale := maps.Clone(have.all)
@@ -185,8 +184,8 @@ func (w *writing) createIndex(ctx context.Context, raw []byte) error {
 	return nil
 }
 
-// patchIndex changes the Secret of a release if it is still the one that was read. The finalizer goes with it only if
-// no chunk has it.
+// patchIndex changes the Secret of a release if it is still the one that was read. It may remove the finalizer only if
+// loose is set: no chunk has it.
 func (w *writing) patchIndex(ctx context.Context, raw []byte, loose bool) error {
 	metadata := map[string]any{}
 	switch {
@@ -206,7 +205,7 @@ func (w *writing) patchFinalizers(ctx context.Context, finalizers []string) erro
 	return w.patch(ctx, map[string]any{"metadata": map[string]any{"finalizers": finalizers}})
 }
 
-// patch changes the Secret of a release, guarded by what is known about it.
+// patch changes the Secret of a release, guarded by its known UID and resource version.
 func (w *writing) patch(ctx context.Context, body map[string]any) error {
 	patch, err := apiserver.MergePatch(w.known.uid, w.known.resourceVersion, body)
 	if err != nil {
@@ -223,8 +222,8 @@ func (w *writing) patch(ctx context.Context, body map[string]any) error {
 	return err
 }
 
-// marked reports whether the Secret of a release has become another one by nothing but being deleted now, as all is
-// that is in a namespace which is being deleted. Then that is known, so that it happens once.
+// marked reports whether the only change of the Secret of a release is that its deletion was requested, for example
+// with its namespace. If so, it updates the known state, so that this happens only once.
 func (w *writing) marked(ctx context.Context) bool {
 	secret := &corev1.Secret{}
 	err := w.client.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: prefix + w.name}, secret)
@@ -235,8 +234,8 @@ func (w *writing) marked(ctx context.Context) bool {
 	return true
 }
 
-// hold says which parts of a record have the finalizer, so that they outlive the deletion of their namespace. A chunk
-// has it only if the index does.
+// hold is the set of parts of a record with the finalizer, which outlive the deletion of their namespace. A chunk has
+// it only if the index does.
 type hold struct {
 	index  bool
 	chunks sets.Set[string]
@@ -262,7 +261,7 @@ func decideHold(next index, outside, held bool) hold {
 }
 
 // Outside reports whether the release has recorded an object that would outlive its namespace: one in another namespace
-// or in none. Its own namespace does not count, nor does what has been deleted again because it had served its purpose.
+// or in none. Its own namespace and completed objects do not count.
 func (r *Release) Outside() bool { return len(r.Beyond()) > 0 }
 
 // Beyond returns the recorded objects because of which Outside is true.
@@ -273,13 +272,13 @@ func (r *Release) Beyond() []*reconciler.InventoryItem {
 	})
 }
 
-// Awaited reports whether the deletion of the record was requested, as that of everything in a namespace that is being
-// deleted, and its finalizer holds it because of what else has to be deleted. It goes when the release is deleted.
+// Awaited reports whether the deletion of the record was requested, for example with its namespace, but its finalizer
+// holds it until the release is deleted.
 func (r *Release) Awaited() bool { return r.stored.deleting && r.stored.held() }
 
 func (s *stored) held() bool { return slices.Contains(s.finalizers, finalizer) }
 
-// foreign are the finalizers of the index that are not ours.
+// foreign returns the finalizers of the index that are not ours.
 func (s *stored) foreign() []string {
 	return slices.DeleteFunc(append([]string{}, s.finalizers...), func(name string) bool { return name == finalizer })
 }

@@ -28,12 +28,12 @@ type Board struct {
 	listed  []*record // the dependents, by wave
 	notes   map[string]bool
 	shown   time.Time
-	// deletes means that the dependents are deleted, and done that nothing is left to be done.
+	// deletes means that the operation deletes the dependents; done means that nothing is left to be done.
 	deletes, done bool
 	pending       *time.Timer // that shows what was not shown yet; nil if there is nothing
 }
 
-// A record is what a board knows of an object, which is a dependent or just part of a plan.
+// A record has the state of an object that is a dependent or just part of a plan.
 type record struct {
 	display.Dependent
 
@@ -51,12 +51,12 @@ type record struct {
 const showInterval = 100 * time.Millisecond
 
 // NewBoard returns the board of an operation on a release, which uses the printer of the connection. The revision is 0
-// if the operation makes none.
+// if the operation creates none.
 func NewBoard(c *Connection, operation, release string, revision int64) *Board {
 	return newBoard(c.Printer(), display.Progress{Operation: operation, Release: release, Revision: revision})
 }
 
-// NewQuietBoard returns a board that shows nothing. Those who wait for the lock of the operation are told its name.
+// NewQuietBoard returns a board that shows nothing. Processes that wait for the lock see the name of the operation.
 func NewQuietBoard(operation string) *Board {
 	return newBoard(display.Silent{}, display.Progress{Operation: operation})
 }
@@ -65,7 +65,7 @@ func newBoard(printer display.Printer, state display.Progress) *Board {
 	return &Board{printer: printer, state: state, records: map[display.Key]*record{}, notes: map[string]bool{}}
 }
 
-// record returns what the board knows of an object.
+// record returns the record of an object; it creates one if there is none.
 func (b *Board) record(key display.Key) *record {
 	if b.records[key] == nil {
 		b.records[key] = &record{}
@@ -73,7 +73,7 @@ func (b *Board) record(key display.Key) *record {
 	return b.records[key]
 }
 
-// Say shows what the operation as a whole is about.
+// Say shows the phase of the operation.
 func (b *Board) Say(phase string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,7 +110,7 @@ func (b *Board) ExpectDeletion(inventory []*reconciler.InventoryItem) {
 	display.Sort(b.listed)
 }
 
-// ExpectChanges adds the objects of a plan that are wanted.
+// ExpectChanges adds the desired objects of a plan.
 func (b *Board) ExpectChanges(changes []reconciler.Change) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,7 +152,7 @@ func (b *Board) change(r *record, change func()) {
 	change()
 	r.State = display.StateInOperation(r.Dependent, r.failed)
 	if (b.deletes || b.done) && r.State == display.StatePending && r.Phase == "" {
-		// It did not exist, such as an object that only the last revision wanted, which had failed before.
+		// It never existed, such as a redundant object of a revision that failed before it was created.
 		r.State = display.StateGone
 	}
 	if r.Phase != before.Phase || r.Status != before.Status || r.Verb != before.Verb {
@@ -173,7 +173,7 @@ func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 		r.Status, r.Message = found, r.message()
 		isFirst := r.Phase == reconciler.PhaseScheduledForApplication || r.Phase == ""
 		if isFirst && !b.deletes && strings.HasPrefix(b.state.Phase, waiting) {
-			// The operation does not only wait any more.
+			// The operation no longer only waits.
 			b.state.Writing = true
 		}
 		switch {
@@ -201,8 +201,7 @@ func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 	})
 }
 
-// explained takes into account why dependents are not ready. Those that are not mentioned have no reason, or none that
-// is known.
+// explained sets the reasons why dependents are not ready. Dependents without an entry have no known reason.
 func (b *Board) explained(reasons map[display.Key]string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -219,7 +218,7 @@ func (b *Board) explained(reasons map[display.Key]string) {
 	}
 }
 
-// message says why a dependent is not ready; empty if it is.
+// message returns why a dependent is not ready; empty if it is.
 func (r *record) message() string {
 	if r.wait == "" || r.reason == "" {
 		return r.wait
@@ -277,9 +276,9 @@ func (b *Board) Took(result reconciler.Result, err error, phase string) {
 	b.show()
 }
 
-// act notes what the operation has done to the object. That it was updated after it was created or adopted is not worth
-// telling. Nor is it if another client has changed the object between the two requests of its adoption: then the engine
-// says only that the object was updated.
+// act stores what the operation has done to the object. An update does not replace an earlier creation or adoption. If
+// another client has changed the object between the two requests of its adoption, the engine reports only an update;
+// act stores the adoption then.
 func (r *record) act(verb reconciler.Verb) {
 	r.Deed = ""
 	if verb == reconciler.VerbUpdated || verb == reconciler.VerbCreated || verb == reconciler.VerbRestored {
@@ -296,8 +295,8 @@ func (r *record) act(verb reconciler.Verb) {
 	}
 }
 
-// Finish shows how the operation ended. The board shows nothing afterwards. If the operation ended because another plan
-// is needed, Finish shows nothing: the operation will begin again.
+// Finish shows how the operation ended. The board shows nothing afterwards. If another plan is needed, Finish shows
+// nothing, because the operation will begin again.
 func (b *Board) Finish(outcome display.Outcome, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -33,7 +33,7 @@ import (
 
 // Options configure a Connection.
 type Options struct {
-	// Config says how to connect to the cluster. Required.
+	// Config configures the connection to the cluster. Required.
 	Config *rest.Config
 	// Holder names this process to others that wait for its locks, such as "alice@laptop/4711". Required.
 	Holder string
@@ -41,10 +41,10 @@ type Options struct {
 	Started time.Time
 	// Printer shows operations. Defaults to none.
 	Printer display.Printer
-	// MaxConcurrency is the maximum number of concurrent requests about dependents. Defaults to that of the engine.
+	// MaxConcurrency is the maximum number of concurrent requests about dependents. Defaults to the engine's default.
 	MaxConcurrency int
-	// Log gets the requests that the verbosity, which is that of kubectl, says. It must be safe for concurrent use.
-	// Defaults to none.
+	// Log receives the requests that Verbosity selects; its levels are those of kubectl. It must be safe for concurrent
+	// use. Defaults to none.
 	Log       io.Writer
 	Verbosity int
 }
@@ -55,9 +55,9 @@ type Connection struct {
 	factory *clients.Factory
 	client  *clients.Connection
 	records *releases.Store
-	// definitions are shared by all that looks at dependents.
+	// definitions are shared by all readers of dependents.
 	definitions *judges.Definitions
-	// discovered is closed when discovery has ended, whether or not it has succeeded.
+	// discovered is closed when discovery has ended, successfully or not.
 	discovered chan struct{}
 }
 
@@ -90,14 +90,14 @@ func Open(options Options) (*Connection, error) {
 	}
 	go func() {
 		defer close(c.discovered)
-		// If it fails, the next user of the mapper tries again, and gets the error.
+		// If it fails, the next use of the mapper retries and returns the error.
 		_, _ = c.client.RESTMapper().RESTMapping(schema.GroupKind{Kind: "Secret"})
 	}()
 	return c, nil
 }
 
-// Ready waits until discovery has ended, whether or not it has succeeded. The error is that of the context: discovery
-// itself has no context, and takes long if the server does not answer.
+// Ready waits until discovery has ended, successfully or not. It returns the error of the context if that ends first:
+// discovery itself has no context, and takes long if the server does not answer.
 func (c *Connection) Ready(ctx context.Context) error {
 	select {
 	case <-c.discovered:
@@ -125,11 +125,11 @@ func (c *Connection) Absent(ctx context.Context, namespace, name string) error {
 	return c.suggest(ctx, namespace, name, fmt.Errorf("release %s/%s: %w", namespace, name, releases.ErrNotFound))
 }
 
-// suggest adds the existing releases to the error for a release that does not exist, or that parts of its record are
-// left.
+// suggest adds the existing releases to the error for a release that does not exist, or a hint if parts of its record
+// are left.
 func (c *Connection) suggest(ctx context.Context, namespace, name string, err error) error {
 	if parts, partsErr := c.records.HasParts(ctx, namespace, name); partsErr == nil && parts {
-		// It may have been created since it was looked for.
+		// The release may have been created in the meantime.
 		if _, again := c.records.Get(ctx, namespace, name); errors.Is(again, releases.ErrNotFound) {
 			return fmt.Errorf("%w; but there are parts of its record, which was lost. "+
 				"To see what is left: clm doctor %[2]s -n %[3]s. To rebuild the record, or to remove these parts: clm doctor %[2]s -n %[3]s --fix", err, name, namespace)
@@ -155,8 +155,8 @@ func (c *Connection) Client() cluster.Client { return c.client }
 // Close closes the connection.
 func (c *Connection) Close() { c.factory.Close() }
 
-// logRequests returns what makes a transport log its requests. The levels of verbosity are those of kubectl: 6 logs
-// methods, URLs, status codes and durations, 7 also headers, and 9 curl commands and details of the connection.
+// logRequests returns a wrapper that makes a transport log its requests. The levels of verbosity are those of kubectl:
+// 6 logs methods, URLs, status codes and durations, 7 also headers, and 9 curl commands and details of the connection.
 // Credentials in headers are masked.
 func logRequests(out io.Writer, verbosity int) transport.WrapperFunc {
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(out), textlogger.Verbosity(verbosity)))
@@ -186,7 +186,7 @@ type reference struct {
 	kind string
 	// namespace is empty if it was not given.
 	namespace, name string
-	// kinds are the types that have the kind as a resource or a short name, once lookUp was called.
+	// kinds are the types that have kind as a resource or a short name; set by lookUp.
 	kinds map[schema.GroupKind]bool
 }
 
@@ -202,7 +202,7 @@ func parseReference(text string) (*reference, error) {
 	return r, nil
 }
 
-// isNameOf reports whether a type of this name and group is meant.
+// isNameOf reports whether the reference is to a type of this name and group.
 func (r *reference) isNameOf(name, group string) bool {
 	return strings.EqualFold(r.kind, name) || strings.EqualFold(r.kind, name+"."+group)
 }
@@ -212,13 +212,13 @@ func (r *reference) names(object types.ObjectKey) bool {
 	return object.GetName() == r.name && (r.namespace == "" || object.GetNamespace() == r.namespace)
 }
 
-// denotes reports whether an object is meant, as far as its type is known.
+// denotes reports whether the reference is to an object, as far as the kind of the reference is resolved.
 func (r *reference) denotes(object types.ObjectKey) bool {
 	kind := display.KeyOf(object).GroupKind
 	return r.names(object) && (r.isNameOf(kind.Kind, kind.Group) || r.kinds[kind])
 }
 
-// lookUp asks the server for the types that have a resource, or a short name, as it was given.
+// lookUp asks the server for the types that have kind as a resource or a short name.
 func (r *reference) lookUp(clnt cluster.Client) error {
 	r.kinds = map[schema.GroupKind]bool{}
 	_, err := EachResource(clnt, func(gv schema.GroupVersion, resource metav1.APIResource) {
@@ -290,8 +290,7 @@ func ambiguous[O types.ObjectKey](r *reference, scope string, candidates []O) er
 	return releases.Refused("%s matches several objects in %s: %s; specify the group or the namespace", r.text, scope, strings.Join(texts, ", "))
 }
 
-// EachResource visits all resources that the server knows, and that are no subresources. It returns the groups that do
-// not answer.
+// EachResource visits all resources of the server except subresources. It returns the groups that do not answer.
 func EachResource(clnt cluster.Client, visit func(gv schema.GroupVersion, resource metav1.APIResource)) (silent []schema.GroupVersion, err error) {
 	lists, err := clnt.DiscoveryClient().ServerPreferredResources()
 	if partial, isPartial := errors.AsType[*discovery.ErrGroupDiscoveryFailed](err); isPartial {
@@ -313,16 +312,16 @@ func EachResource(clnt cluster.Client, visit func(gv schema.GroupVersion, resour
 	return silent, nil
 }
 
-// Choice is what was chosen among the pods of a release.
+// Choice is a selection of pods of a release.
 type Choice struct {
 	release *releases.Release
 	chosen  []*reference
 	found   map[*reference]bool // those that denote a dependent, or a pod for which Has was called
 }
 
-// Choose returns the choice of the pods that are, or whose dependent is, among the named objects:
-// KIND[.GROUP]/[NAMESPACE/]NAME. Without names these are all. That a release has no such dependent, or several of them,
-// is a RefusedError; pods come and go.
+// Choose selects pods by objects in the form KIND[.GROUP]/[NAMESPACE/]NAME, which are the pods or their dependents.
+// Without objects it selects all. The error is a RefusedError if no dependent, or more than one, matches a text. Pods
+// need not exist yet, because they come and go.
 func Choose(clnt cluster.Client, release *releases.Release, texts []string) (*Choice, error) {
 	c := &Choice{release: release, found: map[*reference]bool{}}
 	for _, text := range texts {
@@ -340,14 +339,14 @@ func Choose(clnt cluster.Client, release *releases.Release, texts []string) (*Ch
 		case len(dependents) == 0 && !r.kinds[schema.GroupKind{Kind: "Pod"}]:
 			return nil, releases.Refused("release %s has no dependent %s; to list them: clm tree %s -n %s", release, text, release.Name, release.Namespace)
 		}
-		// A dependent is there, whether it has pods or not.
+		// A dependent counts as found even if it has no pods.
 		c.found[r] = len(dependents) > 0
 		c.chosen = append(c.chosen, r)
 	}
 	return c, nil
 }
 
-// Has reports whether a pod of a dependent, perhaps itself, is chosen.
+// Has reports whether a pod is chosen. The pod may be the dependent itself.
 func (c *Choice) Has(dependent, pod display.Object) bool {
 	has := len(c.chosen) == 0
 	for _, r := range c.chosen {

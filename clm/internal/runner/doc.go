@@ -7,9 +7,9 @@
 // # Contract
 //
 // Code that changes a release begins an Operation, which holds the lock, and checks the lock before each write. A
-// Convergence is an operation of package sync in the words of clm. It does not poll: it wakes up when a dependent
-// changes, or when the engine has asked to be called again.
+// Convergence is an operation of package sync with the errors of package releases. It does not poll: it wakes up when a
+// dependent changes, or when the engine has asked to be called again.
 //
 // When the context of an operation ends, no further writing request begins. The operation waits for the answers to
-// requests that are under way, records how far it came, and gives the lock back.
+// pending requests, records its progress, and gives the lock back.
 package runner

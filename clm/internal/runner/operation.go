@@ -24,7 +24,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Limits are how long an operation may take. The zero value has no limits.
+// Limits limit how long an operation may take. The zero value has no limits.
 type Limits struct {
 	// Timeout starts when the lock is held; zero means no limit.
 	Timeout time.Duration
@@ -33,12 +33,12 @@ type Limits struct {
 	// CancelOlder ends an apply or a rollback of an older process that has the lock, instead of waiting for it; see
 	// [releases.LockOptions].
 	CancelOlder bool
-	// Instead is what the user has to do if the operation is interrupted, or reaches its timeout, a sentence. Defaults
-	// to running the same command again.
+	// Instead is a sentence about what the user must do if the operation is interrupted or reaches its timeout.
+	// Defaults to running the same command again.
 	Instead string
 }
 
-// Next says what to do after an operation on a release with the limits that has ended with an error; may be empty.
+// Next returns advice after an operation with these limits that ended with an error; may be empty.
 func (l Limits) Next(err error, release *releases.Release) string {
 	var interrupted *releases.InterruptedError
 	var notReady *releases.NotReadyError
@@ -66,7 +66,7 @@ type Operation struct {
 	lock       *releases.Lock
 	board      *Board
 	limits     Limits
-	// begun says that something may have been recorded.
+	// begun means that something may have been recorded.
 	begun bool
 }
 
@@ -100,11 +100,12 @@ func Begin(ctx context.Context, c *Connection, release *releases.Release, b *Boa
 	}, nil
 }
 
-// isCancelable reports whether a newer process may end an operation. What follows an apply or a rollback says what the
-// release is to be, and begins with what those have recorded. Other operations do what no later one would do for them.
+// isCancelable reports whether a newer process may end an operation. The operation that follows an apply or a rollback
+// sets the desired state of the release and continues from the record. No later operation would complete the work of
+// other operations.
 func isCancelable(operation string) bool { return operation == "apply" || operation == "rollback" }
 
-// waitingText says what an operation waits for that needs the lock.
+// waitingText describes the wait for the lock.
 func waitingText(waiting releases.Waiting) string {
 	text := fmt.Sprintf("waiting for the lock, held by %s since %s", waiting.Holder.Name, waiting.Holder.Since.Local().Format(time.TimeOnly))
 	switch {
@@ -117,7 +118,7 @@ func waitingText(waiting releases.Waiting) string {
 	}
 }
 
-// GiveUp shows the error of an operation that would need another plan, and is not tried again.
+// GiveUp shows the error of an operation that needs another plan but is not retried.
 func GiveUp(c *Connection, err error) {
 	c.Printer().Finish(display.Outcome{Summary: err.Error()})
 }
@@ -155,9 +156,9 @@ func (o *Operation) ConfirmUnchanged(ctx context.Context) error {
 	return nil
 }
 
-// CheckOvertaken returns an InterruptedError if the limits say that older operations are canceled, and this process is
-// the older one: an apply or a rollback of the release has begun whose process was started later. Without that option,
-// operations follow each other in the order in which they get the lock.
+// CheckOvertaken returns an InterruptedError if the limits cancel older operations and this process is the older one: a
+// process that was started later has begun an apply or a rollback of the release. Without that option, operations
+// follow each other in the order in which they get the lock.
 func CheckOvertaken(c *Connection, release *releases.Release, limits Limits) error {
 	if !limits.CancelOlder {
 		return nil
@@ -168,15 +169,14 @@ func CheckOvertaken(c *Connection, release *releases.Release, limits Limits) err
 	return nil
 }
 
-// Sign notes in the release that the operation has begun, if later ones are to know that. The next write records it.
+// Sign notes in the release that the operation has begun, if that is an apply or a rollback. The next write records it.
 func (o *Operation) Sign() {
 	if operation := o.board.state.Operation; isCancelable(operation) {
 		o.release.Begun = releases.Begun{By: operation + " of " + o.connection.options.Holder, Started: o.connection.options.Started.UTC().Round(0)}
 	}
 }
 
-// UnlessChanged returns the error of a write to the record; if another process has written the record, that is a
-// ChangedError.
+// UnlessChanged returns the error of a write to the record: a ChangedError if another process has written the record.
 func (o *Operation) UnlessChanged(err error) error {
 	if errors.Is(err, releases.ErrOutdated) {
 		return &releases.ChangedError{Release: o.release.String()}
@@ -184,8 +184,7 @@ func (o *Operation) UnlessChanged(err error) error {
 	return err
 }
 
-// Fence returns a function to be called before each writing request: its error says that the context has ended, or that
-// the lock is lost.
+// Fence returns a function to call before each writing request. It fails if the context has ended or the lock is lost.
 func (o *Operation) Fence(ctx context.Context) func() error {
 	return func() error {
 		if err := context.Cause(ctx); err != nil {
@@ -233,13 +232,13 @@ func (o *Operation) Record(ctx context.Context, change func(release *releases.Re
 		err = o.connection.Records().Save(ctx, o.release)
 	}
 	if err != nil && ctx.Err() != nil {
-		// The cancelled context must not be mistaken for an interrupt.
+		// The canceled context must not be mistaken for an interrupt.
 		return fmt.Errorf("recording the progress: the record could not be written within %s", saveTimeout)
 	}
 	return err
 }
 
-// CheckCanceled returns an InterruptedError if a newer operation has asked this one to end. It may also be called when
+// CheckCanceled returns an InterruptedError if a newer operation has asked this one to end. It may also be called after
 // the lock was given back.
 func (o *Operation) CheckCanceled() error {
 	if by := o.lock.RequestedBy(); by != "" {
@@ -273,9 +272,9 @@ func until(ctx context.Context, closed <-chan struct{}, cause func() error) (con
 	return ctx, func() { cancel(nil) }
 }
 
-// A Convergence is an operation of the engine whose end is told in the words of this program.
+// A Convergence is an operation of the engine that ends with the errors of package releases.
 type Convergence struct {
-	// Target has the engine.
+	// Target provides the engine.
 	Target *Target
 	// Board shows the result of each call, and each object as soon as the engine has written or judged it.
 	Board *Board
@@ -287,7 +286,7 @@ type Convergence struct {
 	Call func(ctx context.Context) (reconciler.Result, error)
 	// Enough reports whether to stop although the result is not done. Defaults to no.
 	Enough func(result reconciler.Result) bool
-	// Timeout is named in the error if the context ends because of ErrTimeout.
+	// Timeout appears in the error if the context ends because of ErrTimeout.
 	Timeout time.Duration
 }
 
@@ -356,8 +355,8 @@ func Names(held *reconciler.HeldDeletions) []string {
 	return display.Texts(held.Objects, reconciler.ObjectInfo.String)
 }
 
-// ended returns the error for a context that has ended because of cause. The failure is the error of the last call that
-// has come to its end.
+// ended returns the error for a context that has ended because of cause. The failure is the error of the last completed
+// call.
 func (c *Convergence) ended(cause error, result reconciler.Result, failure error) error {
 	late := &releases.NotReadyError{
 		Failed: slices.Concat(result.Failures, result.Aftermath.Failures), Waits: slices.Concat(result.Waits, result.Aftermath.Waits), Cause: failure,
@@ -369,7 +368,7 @@ func (c *Convergence) ended(cause error, result reconciler.Result, failure error
 	isInterrupted := interrupted != nil || errors.As(cause, &interrupted)
 	switch {
 	case failure == nil && result.Done && (errors.Is(cause, ErrTimeout) || isInterrupted):
-		// Only hooks of an earlier failure are still under way, which nothing waits for.
+		// Only hooks of an earlier failure are still running, and nothing waits for them.
 		return nil
 	case errors.Is(cause, ErrTimeout) && failure == nil && sync.HasFailed(result):
 		return late
@@ -383,8 +382,8 @@ func (c *Convergence) ended(cause error, result reconciler.Result, failure error
 	}
 }
 
-// Interrupted returns the error of an operation. If a request was given up because the user has ended the operation,
-// that is an InterruptedError.
+// Interrupted returns the error of an operation. It is an InterruptedError if a request was canceled because the user
+// ended the operation.
 func Interrupted(ctx context.Context, err error) error {
 	var interrupted *releases.InterruptedError
 	if errors.Is(context.Cause(ctx), context.Canceled) && errors.Is(err, context.Canceled) && !errors.As(err, &interrupted) {
@@ -404,8 +403,8 @@ func Limited(ctx context.Context, timeout time.Duration) (context.Context, conte
 	return context.WithTimeoutCause(ctx, timeout, ErrTimeout)
 }
 
-// AppliedPhase says what an operation that applies objects waits for, by the result of a call of the engine; empty if
-// it waits for nothing.
+// AppliedPhase describes what an operation that applies objects waits for after a call of the engine; empty if it waits
+// for nothing.
 func AppliedPhase(result reconciler.Result) string {
 	if result.Done {
 		return ""
@@ -424,8 +423,8 @@ func AppliedPhase(result reconciler.Result) string {
 	return waitingUntil(texts)
 }
 
-// DeletedPhase says what an operation that deletes objects waits for, by the result of a call of the engine; empty if
-// it waits for nothing.
+// DeletedPhase describes what an operation that deletes objects waits for after a call of the engine; empty if it waits
+// for nothing.
 func DeletedPhase(result reconciler.Result) string {
 	if _, going := awaited(result); !result.Done && len(going) > 0 {
 		return waitingUntil([]string{waveTexts(going) + " gone"})
@@ -433,7 +432,7 @@ func DeletedPhase(result reconciler.Result) string {
 	return ""
 }
 
-// waiting begins a phase in which nothing is written.
+// waiting is the prefix of phases in which nothing is written.
 const waiting = "waiting until "
 
 func waitingUntil(texts []string) string {
@@ -443,8 +442,7 @@ func waitingUntil(texts []string) string {
 	return waiting + strings.Join(texts, ", and ")
 }
 
-// awaited returns the waves of the objects that a call of the engine has waited for: to become ready, and to be gone;
-// sorted.
+// awaited returns the waves of the objects that must become ready, and of those that must be gone, each sorted.
 func awaited(result reconciler.Result) (coming, going []int) {
 	ups, downs := map[int]bool{}, map[int]bool{}
 	for _, item := range Noticed(result.Inventory, result.Waits) {
@@ -457,7 +455,7 @@ func awaited(result reconciler.Result) (coming, going []int) {
 	return slices.Sorted(maps.Keys(ups)), slices.Sorted(maps.Keys(downs))
 }
 
-// waveTexts names waves, with the verb.
+// waveTexts lists waves, followed by "is" or "are".
 func waveTexts(waves []int) string {
 	texts := display.Texts(waves, types.WaveText)
 	last := len(texts) - 1
@@ -477,13 +475,13 @@ type Target struct {
 	board *Board
 }
 
-// watchDelay is shorter than the time that a person takes to answer a question.
+// watchDelay is the WatchDelay of engines. It is shorter than the time that a person takes to answer a question.
 const watchDelay = time.Second
 
 // reclaimed and reclaimedNames are the field managers whose additions the update policy ssa-override removes: kubectl,
-// Helm, which calls itself helm whatever the name of its program is, and the provider of Terraform, whose name has its
-// version at the end. What these have set in an object of a release, they had set before the release adopted the
-// object. Other programs with Helm's packages, such as helm-controller of Flux, may be at work on the object.
+// Helm, which is always "helm", and the Terraform provider, whose name ends with its version. Their fields in an object
+// of a release date from before its adoption. Other programs with Helm's packages, such as Flux's helm-controller, may
+// still manage the object.
 var (
 	reclaimed      = []string{"kubectl", "terraform-provider-helm"}
 	reclaimedNames = []string{"helm"}
@@ -524,10 +522,10 @@ func NewTarget(c *Connection, owner string, recorded []*reconciler.InventoryItem
 // Engine returns the engine, which applies and deletes the dependents.
 func (t *Target) Engine() *reconciler.Reconciler { return t.engine }
 
-// Owner returns the id of the owner.
+// Owner returns the ID of the owner.
 func (t *Target) Owner() string { return t.owner }
 
-// Inspection returns the options with which package live looks at the dependents of an owner.
+// Inspection returns the options for package live to read the dependents of an owner.
 func Inspection(c *Connection, owner string, items []*reconciler.InventoryItem) live.Options {
 	analyzer := status.NewAnalyzer(releases.ReconcilerName, status.Options{})
 	return live.Options{

@@ -14,6 +14,6 @@
 //	oci://..., https://...                a chart or manifests that are fetched, see package remote
 //	REPO/CHART                            a chart of a repository that Helm knows, if there is no such path
 //
-// [Load] reads everything, once. Charts and kustomizations with templates get the values; manifests are used as they
+// [Load] reads everything once. Charts and kustomizations with templates get the values; manifests are used as they
 // are.
 package sources

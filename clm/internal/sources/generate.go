@@ -36,7 +36,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Request says which release to generate objects for.
+// Request specifies the release to generate objects for.
 type Request struct {
 	// ReconcilerName is the prefix of annotations, and the API group of the component that templates see.
 	ReconcilerName string
@@ -44,7 +44,7 @@ type Request struct {
 	Namespace, Name string
 	// Revision is the number of the revision that the objects are generated for, at least 1.
 	Revision int64
-	// Installed says that an earlier revision was completely installed; otherwise, templates see an installation.
+	// Installed means that an earlier revision was completely installed; otherwise, templates see an installation.
 	Installed bool
 	// Digest identifies the input of the revision.
 	Digest string
@@ -62,13 +62,13 @@ type Request struct {
 	Discovery *cluster.Discovery
 }
 
-// Generated is what the sources yield.
+// Generated is the result of Generate.
 type Generated struct {
 	// Objects of all sources, one source after the other. Versioned ConfigMaps and Secrets have the names of their
 	// versions; the objects of Request.Recorded that are carried over come last.
 	Objects []*unstructured.Unstructured
-	// Origins are those of the objects: the file of the chart, beginning with the name of the chart, or the reference of
-	// the source. Objects that are carried over have none.
+	// Origins of the objects: the file in the chart, beginning with the name of the chart, or the reference of the
+	// source. Objects that are carried over have none.
 	Origins []string
 	// Notes of the charts, one after the other; may be empty.
 	Notes string
@@ -79,7 +79,7 @@ type Generated struct {
 // two sources define the same object. The error is a RefusedError if an object cannot be versioned.
 func (s *Set) Generate(ctx context.Context, request Request) (*Generated, error) {
 	var notes []string
-	// Helm renders notes in any case, so that a chart that fails in them fails here, too.
+	// Notes are always rendered, as in Helm, so that errors in them are found.
 	ctx = helm.WithNotes(ctx, func(text string) { notes = append(notes, strings.TrimSpace(text)) })
 	generating, err := s.contextFor(ctx, request)
 	if err != nil {
@@ -102,8 +102,7 @@ func (s *Set) Generate(ctx context.Context, request Request) (*Generated, error)
 	return result, err
 }
 
-// originated is an object with its origin, which goes with it through transformers that leave objects out, or make
-// several of one.
+// originated is an object that keeps its origin in transformers that drop or multiply objects.
 type originated struct {
 	*unstructured.Unstructured
 
@@ -116,9 +115,9 @@ func (o *originated) DeepCopyObject() runtime.Object {
 	return &originated{Unstructured: o.DeepCopy(), member: o.member, origin: o.origin}
 }
 
-// generate returns the objects of all members, with the annotations that hooks of other tools become, and their origins.
-// It fails if two members define the same object. Duplicates within a member are left to the engine, since an object and
-// its deletion hook may share a name.
+// generate returns the objects of all members with their origins, and with the annotations of hooks of other tools
+// converted. It fails if two members define the same object. Duplicates within a member are left to the engine, since
+// an object and its deletion hook may share a name.
 func (s *Set) generate(ctx context.Context, namespace, name string) ([]client.Object, []string, error) {
 	var ofCharts, ofOthers []client.Object
 	definedBy := map[types.ObjectID]int{}
@@ -167,7 +166,7 @@ func (s *Set) generate(ctx context.Context, namespace, name string) ([]client.Ob
 	return objects, origins, nil
 }
 
-// withHooks reads the annotations of other tools.
+// withHooks converts the annotations of other tools; without a transformer it returns the objects as they are.
 func withHooks(ctx context.Context, hooks *manifests.HookTransformer, namespace, name string, objects []client.Object) ([]client.Object, error) {
 	if hooks == nil {
 		return objects, nil
@@ -198,7 +197,7 @@ func (m member) generate(ctx context.Context, i int, namespace string, name stri
 	return result, nil
 }
 
-// withVersions gives versioned objects the names of their versions, and adds the earlier ones.
+// withVersions gives versioned objects the names of their versions, and appends the earlier versions to keep.
 func withVersions(ctx context.Context, request Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	rules := Rules{Prefix: request.ReconcilerName + "/", Namespace: request.Namespace}
 	if !slices.ContainsFunc(objects, rules.asks) {
@@ -346,11 +345,12 @@ type postRenderer func(rendered *bytes.Buffer) (*bytes.Buffer, error)
 // Run implements helm.PostRenderer.
 func (p postRenderer) Run(rendered *bytes.Buffer) (*bytes.Buffer, error) { return p(rendered) }
 
-// killDelay is how long a command that was killed may keep its output open by processes that it has started.
+// killDelay is how long child processes of a killed command may keep its output open.
 const killDelay = 5 * time.Second
 
-// newPostRenderer returns a post-renderer for a command and its arguments, which is killed when the context ends. It
-// runs in the working folder, with the environment of this process. It fails if there is no such command.
+// newPostRenderer returns a post-renderer for a command and its arguments. The command runs in the working folder with
+// the environment of this process, and is killed when the context ends. newPostRenderer fails if the command does not
+// exist.
 func newPostRenderer(ctx context.Context, command []string) (postRenderer, error) {
 	path, err := exec.LookPath(command[0])
 	if err != nil {
@@ -372,7 +372,7 @@ func newPostRenderer(ctx context.Context, command []string) (postRenderer, error
 		case err != nil:
 			return nil, fmt.Errorf("running %s: %w", path, err)
 		case !isEmpty && !hasContent(stdout.String()):
-			// A command that has lost its input would otherwise delete the whole release.
+			// Otherwise, a broken command without output would delete the whole release.
 			return nil, errors.New(strings.TrimSuffix(fmt.Sprintf("%s has written nothing to standard output, where it has to write all objects: %s", path, said), ": "))
 		default:
 			return &stdout, nil

@@ -54,7 +54,7 @@ type member struct {
 	takesVersion bool
 }
 
-// load loads the source that the reference leads to.
+// load loads the source of a reference.
 func load(ctx context.Context, reference string, input *input, options Options) (member, error) {
 	if err := ctx.Err(); err != nil {
 		return member{}, err
@@ -134,7 +134,7 @@ func loadRemote(ctx context.Context, text string, reference remote.Reference, op
 	return loaded, err
 }
 
-// loadFile distinguishes packaged charts from manifests by their content, since names say little.
+// loadFile distinguishes packaged charts from manifests by their content, because names are not reliable.
 func loadFile(ctx context.Context, name string, input *input, options Options) (member, error) {
 	content, err := input.file(ctx, name)
 	if err != nil {
@@ -164,7 +164,7 @@ func loadChartFolder(folder string, options Options) (member, error) {
 	return loaded, ifRestricted(err)
 }
 
-// ifIncomplete replaces the advice of an error about missing dependencies by the command that helps.
+// ifIncomplete replaces the advice of an error about missing dependencies by the command to run.
 func ifIncomplete(reference string, isFolder bool, err error) error {
 	var missing *internalhelm.MissingDependenciesError
 	switch {
@@ -180,7 +180,7 @@ func ifIncomplete(reference string, isFolder bool, err error) error {
 // escapes is the error text of package os for symbolic links that lead out of a folder.
 const escapes = "path escapes from parent"
 
-// ifRestricted adds advice to an error about a file that must not be read.
+// ifRestricted adds advice to an error about a file that the load restrictor forbids to read.
 func ifRestricted(err error) error {
 	switch {
 	case err == nil:
@@ -232,7 +232,7 @@ func loadKustomization(folder string, options Options) (member, error) {
 	}, nil
 }
 
-// loadManifests fails if there is no file.
+// loadManifests loads manifests from files. It fails if there is no file.
 func loadManifests(ctx context.Context, reference string, names []string, input *input) (member, error) {
 	files := make([]file, 0, len(names))
 	for _, name := range names {
@@ -266,7 +266,7 @@ type file struct {
 	content []byte
 }
 
-// constant is a generator that returns copies of objects that were read at the beginning.
+// constant is a generator that returns copies of loaded objects.
 type constant []*unstructured.Unstructured
 
 // Generate returns copies of the objects.
@@ -307,10 +307,10 @@ func (i *input) file(ctx context.Context, name string) ([]byte, error) {
 	return await(ctx, func() ([]byte, error) { return readAll(i.stdin) })
 }
 
-// maxFile is the limit for a file, in bytes: what remote references may load, too.
+// maxFile is the maximum size of a file in bytes, as for remote references.
 const maxFile = 64 << 20
 
-// readAll fails if there is too much to read.
+// readAll reads up to maxFile bytes; it fails if there are more.
 func readAll(from io.Reader) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(from, maxFile+1))
 	if len(content) > maxFile {
@@ -384,7 +384,7 @@ func parseManifests(content []byte) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// splitManifests returns the documents.
+// splitManifests splits a file into its documents.
 func splitManifests(content []byte) ([]part, error) {
 	var split []part
 	begin, offset, number, first := 0, 0, 0, 1

@@ -31,7 +31,7 @@ const (
 // stdinReference stands for standard input.
 const stdinReference = "-"
 
-// Options say how to load sources. The zero value suits sources without values.
+// Options control how sources are loaded. The zero value is for sources without values.
 type Options struct {
 	// ValuesFiles are YAML files with values; later files override earlier ones. "-" is standard input. Defaults to
 	// none.
@@ -49,17 +49,17 @@ type Options struct {
 	// symbolic links out of their folders. Defaults to false: the author of the sources may not be allowed to read all
 	// files on this machine.
 	Unrestricted bool
-	// Remote says how to fetch remote sources. Its version applies to all references without a version; it is an error
-	// if there are none.
+	// Remote has the options for fetching remote sources. Its version applies to all references without a version; it
+	// is an error if there are none.
 	Remote remote.Options
 	// PolicyRules set annotations on the objects of the sources. Defaults to none.
 	PolicyRules []manifests.PolicyRule
-	// Hooks are the tools whose hooks and waves are read in the annotations of the objects, those of charts and those
-	// of other sources apart. Charts have Helm's hooks anyway. Defaults to none.
+	// Hooks are the tools whose annotations for hooks and waves are honored, separately for charts and other sources.
+	// Helm's hooks are always honored in charts. Defaults to none.
 	Hooks []string
-	// PostRenderer is a command with its arguments. It runs once for each rendering of each chart: it gets all objects
-	// of the chart as YAML documents on standard input, hooks included, and writes those to use instead to standard
-	// output. It is an error if there is no chart. Defaults to none.
+	// PostRenderer is a command with its arguments. It runs once for each rendering of each chart. It reads all objects
+	// of the chart, including hooks, as YAML documents from standard input, and writes the objects to use instead to
+	// standard output. It is an error if there is no chart. Defaults to none.
 	PostRenderer []string
 	// KeepCharts makes Set.Charts return the charts. Defaults to false.
 	KeepCharts bool
@@ -73,8 +73,8 @@ type Set struct {
 	values  map[string]any
 	hooks   []manifests.HookTool
 	rules   *manifests.PolicyRulesObjectTransformer
-	// chartHooks and otherHooks read the annotations of other tools in charts, and in other sources; nil if they are not
-	// read. Charts have Helm's hooks anyway.
+	// chartHooks and otherHooks convert the annotations of other tools in charts and in other sources; nil if they are
+	// not honored. Helm's hooks are always honored in charts.
 	chartHooks, otherHooks *manifests.HookTransformer
 }
 
@@ -128,7 +128,7 @@ func (s *Set) checkUse(options Options) error {
 	return nil
 }
 
-// WithHooks returns the same sources with other tools whose hooks and waves are read; see Options.
+// WithHooks returns the same sources with other tools whose hooks and waves are honored; see Options.
 func (s *Set) WithHooks(names []string) (*Set, error) {
 	set := *s
 	set.hooks, set.chartHooks, set.otherHooks = nil, nil, nil
@@ -147,12 +147,12 @@ func (s *Set) WithHooks(names []string) (*Set, error) {
 	return &set, err
 }
 
-// Hooks names the tools whose hooks and waves are read.
+// Hooks returns the names of the tools whose hooks and waves are honored.
 func (s *Set) Hooks() []string {
 	return display.Texts(s.hooks, func(tool manifests.HookTool) string { return string(tool) })
 }
 
-// Sources describes the sources, in the order of their references.
+// Sources returns descriptions of the sources, in the order of their references.
 func (s *Set) Sources() []releases.Source {
 	described := make([]releases.Source, len(s.members))
 	for i, m := range s.members {
@@ -172,8 +172,7 @@ func (s *Set) Charts() []*internalhelm.Chart {
 	return charts
 }
 
-// Values returns the values, merged as Helm does, which are the parameters of the generator. The caller may modify
-// them.
+// Values returns a copy of the values, merged as in Helm. They are the parameters of the generators.
 func (s *Set) Values() map[string]any {
 	return manifests.MergeMaps(nil, s.values)
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// DefaultKept is how many versions are kept without the annotation kept-versions.
+// DefaultKept is the number of versions to keep without the annotation kept-versions.
 const DefaultKept = 5
 
-// Rules say which annotations count, and where objects are.
+// Rules specify the annotations for versions and the default namespace.
 type Rules struct {
 	// Prefix of the annotations, with the slash.
 	Prefix string
@@ -29,8 +29,8 @@ type Rules struct {
 	Namespace string
 }
 
-// asks reports whether an object has an annotation that asks for versions. If there is no such object, there is nothing
-// to do, and the last revision need not be read.
+// asks reports whether an object has an annotation about versions. Without such objects, the last revision need not be
+// read.
 func (r Rules) asks(object *unstructured.Unstructured) bool {
 	values := object.GetAnnotations()
 	_, versioned := values[r.versioned()]
@@ -39,8 +39,8 @@ func (r Rules) asks(object *unstructured.Unstructured) bool {
 }
 
 // Apply returns the rendered objects, in their order, followed by the earlier versions that are kept. The recorded
-// objects are those of the last revision; nil if there is none. Objects that stay as they are are returned as they were
-// given. The error is a RefusedError that names each object, annotation and bad value.
+// objects are those of the last revision; nil if there is none. Unchanged objects are not copied. The error is a
+// RefusedError that names each object, annotation and bad value.
 func (r Rules) Apply(rendered, recorded []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	result := slices.Clone(rendered)
 	var versions []version
@@ -76,8 +76,8 @@ func (r Rules) Apply(rendered, recorded []*unstructured.Unstructured) ([]*unstru
 	return append(result, r.earlier(versions, result, recorded)...), nil
 }
 
-// Without returns objects without the annotations of this package, for manifests that other tools have applied as they
-// are. Names stay.
+// Without returns objects without the annotations of this package, but with the same names, for manifests that other
+// tools have applied.
 func (r Rules) Without(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	result := make([]*unstructured.Unstructured, len(objects))
 	for i, object := range objects {
@@ -95,7 +95,7 @@ type version struct {
 
 	// object is a copy with the name of the version.
 	object *unstructured.Unstructured
-	// kept is the number of versions that there may be with this one.
+	// kept is the maximum number of versions, including this one.
 	kept int
 }
 
@@ -103,7 +103,7 @@ func (r Rules) versioned() string { return r.Prefix + types.AnnotationKeySuffixV
 func (r Rules) kept() string      { return r.Prefix + types.AnnotationKeySuffixKeptVersions }
 func (r Rules) versionOf() string { return r.Prefix + types.AnnotationKeySuffixVersionOf }
 
-// parse returns the version that a rendered object is; nil if it is not versioned.
+// parse returns the version for a rendered object; nil if the object is not versioned.
 func (r Rules) parse(object *unstructured.Unstructured) (*version, error) {
 	values := object.GetAnnotations()
 	isVersioned, kept := false, DefaultKept
@@ -169,7 +169,7 @@ func (r Rules) check(object *unstructured.Unstructured) error {
 	return nil
 }
 
-// plain returns an object without the annotations that ask for versions: the object itself, or a copy.
+// plain returns an object without the annotations about versions: a copy, or the object itself if it has none.
 func (r Rules) plain(object *unstructured.Unstructured) *unstructured.Unstructured {
 	if !r.asks(object) {
 		return object
@@ -184,7 +184,7 @@ func (r Rules) plain(object *unstructured.Unstructured) *unstructured.Unstructur
 	return object
 }
 
-// earlier returns the recorded versions that are kept.
+// earlier returns the recorded versions to keep.
 func (r Rules) earlier(versions []version, present, recorded []*unstructured.Unstructured) []*unstructured.Unstructured {
 	taken, left := map[key]bool{}, map[key]int{}
 	for _, object := range present {

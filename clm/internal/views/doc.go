@@ -6,7 +6,7 @@
 //
 // # Contract
 //
-// A Snapshot consists of the record, the dependents and the lock, which are read one after the other. It notes what the
-// user may not read. Follow reads a new snapshot after each change of one of them, by watches and not by polling.
-// Commands show a Snapshot, or use package live for further details.
+// A Snapshot consists of the record, the dependents and the lock, which are read one after the other. It has notes
+// about everything that the user may not read. Follow reads a new snapshot after each change of one of them, by watches
+// and not by polling. Commands show a Snapshot, or use package live for further details.
 package views

@@ -23,31 +23,30 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// Following says which release to follow, and has the functions that are called. They are not called concurrently.
+// Following specifies the release to follow and the callbacks. They are not called concurrently.
 type Following struct {
 	// Namespace and Name of the release, which need not exist.
 	Namespace, Name string
-	// Reasons are those why dependents are not ready. Defaults to all.
+	// Reasons selects the reasons to read for dependents that are not ready. Defaults to all.
 	Reasons live.Reasons
-	// Show gets the snapshot of the release, first at once and then after each change, and reports whether to stop.
-	// Required.
+	// Show receives a snapshot of the release, at once and after each change, and reports whether to stop. Required.
 	Show func(snapshot *Snapshot) (enough bool)
-	// Trouble gets the errors after which Follow retries. Required.
+	// Trouble receives the errors after which Follow retries. Required.
 	Trouble func(err error)
 }
 
-// firstRetry and lastRetry are the first and the longest pause after an error.
+// firstRetry and lastRetry are the shortest and the longest pause after an error.
 const (
 	firstRetry = 500 * time.Millisecond
 	lastRetry  = 30 * time.Second
 )
 
-// shortestPause is the least time between two looks at a release. If a look takes longer, that is the least time.
+// shortestPause is the minimum time between two looks at a release, or the duration of a look if that is longer.
 const shortestPause = 200 * time.Millisecond
 
-// Follow looks at a release whenever something of it has changed: its record, a dependent, an object that a dependent
-// owns, or the events about these. It returns nil when Show says to stop, and the cause of the context if that ends
-// first. If the user may not watch something, that is noted; the record must be watched.
+// Follow reads a release whenever its record, a dependent, an object that a dependent owns, or an event about these has
+// changed. It returns nil when Show returns true, or the cause of the context if that ends first. If the user may not
+// watch something, the snapshot has a note; watching the record is required.
 func Follow(ctx context.Context, c *runner.Connection, following Following) error {
 	watching, stop := context.WithCancel(ctx)
 	f := &follower{Following: following, connection: c, woken: make(chan struct{}, 1), fatal: make(chan error, 1), unwatched: map[display.Note]bool{}, drop: func() {}}
@@ -118,7 +117,7 @@ func (f *follower) wake() {
 	}
 }
 
-// keep runs a function until the context ends, and again if it fails.
+// keep runs a function until the context ends, and retries if it fails.
 func (f *follower) keep(ctx context.Context, run func(ctx context.Context) error) {
 	f.running.Go(func() {
 		for delay := firstRetry; ; delay = min(2*delay, lastRetry) {
@@ -144,7 +143,7 @@ func (f *follower) keep(ctx context.Context, run func(ctx context.Context) error
 	})
 }
 
-// watch watches the dependents that the release has now.
+// watch watches the current dependents of the release.
 func (f *follower) watch(ctx context.Context, release *releases.Release) {
 	if release == nil {
 		release = &releases.Release{}
@@ -201,7 +200,7 @@ func (f *follower) await(ctx context.Context, woken <-chan struct{}, over <-chan
 	return nil
 }
 
-// Goal is what to wait for.
+// Goal is the state to wait for.
 type Goal string
 
 const (
@@ -211,8 +210,8 @@ const (
 	GoalDeleted Goal = "deleted"
 )
 
-// Wait waits for what other processes do with a release, which need not exist; zero as the timeout means no limit. The
-// error is a NotReadyError after the timeout, and an InterruptedError if the context has ended.
+// Wait waits until other processes have brought a release, which need not exist yet, to the goal. A timeout of zero
+// means no limit. The error is a NotReadyError after the timeout, and an InterruptedError if the context has ended.
 func Wait(ctx context.Context, c *runner.Connection, namespace, name string, goal Goal, timeout time.Duration) error {
 	full := namespace + "/" + name
 	w := &waiting{goal: goal, name: full, printer: c.Printer(), state: display.Progress{Operation: "wait", Release: full}}
@@ -229,7 +228,7 @@ func Wait(ctx context.Context, c *runner.Connection, namespace, name string, goa
 	return err
 }
 
-// waiting shows the release as operations are shown.
+// waiting shows the release like an operation.
 type waiting struct {
 	goal    Goal
 	name    string
@@ -284,7 +283,7 @@ func (w *waiting) take(snapshot *Snapshot) {
 }
 
 // dependent returns a dependent as an operation would show it: with a message only if it is not ready or not gone, and
-// with the phase that fits the state.
+// with a phase that matches its state.
 func (w *waiting) dependent(node *display.Node) display.Dependent {
 	d := node.Dependent
 	d.Object, d.Message = display.ObjectOf(node.Item), ""
@@ -330,7 +329,7 @@ func leavingDependent(d display.Dependent, node *display.Node) display.Dependent
 	return d
 }
 
-// situation says what the command waits for.
+// situation describes what the command waits for.
 func (w *waiting) situation(snapshot *Snapshot) string {
 	release := snapshot.Release
 	switch {

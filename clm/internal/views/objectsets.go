@@ -40,7 +40,7 @@ type ObjectSets struct {
 	Target ObjectTarget
 	// Deployment is nil if the target is a set.
 	Deployment v1alpha1.Deployment
-	// Sets are those of the deployment, the newest first, or the set.
+	// Sets are the sets of the deployment, newest first, or just the set.
 	Sets []v1alpha1.Set
 }
 
@@ -76,7 +76,7 @@ func LookAtObjects(ctx context.Context, reader client.Reader, target ObjectTarge
 	return found, nil
 }
 
-// explain says what is missing.
+// explain describes what is missing.
 func explain(err error, target ObjectTarget) error {
 	switch {
 	case apierrors.IsNotFound(err):
@@ -102,15 +102,15 @@ func typed[T client.Object](raw *unstructured.Unstructured, into T) (T, error) {
 	return into, nil
 }
 
-// Active are the sets that are not archived.
+// Active returns the sets of a deployment that are not archived; without a deployment, the set.
 func (f *ObjectSets) Active() []v1alpha1.Set {
 	return slices.DeleteFunc(slices.Clone(f.Sets), func(set v1alpha1.Set) bool {
 		return f.Deployment != nil && set.GetSetSpec().GetPresence() == component.PresenceArchived
 	})
 }
 
-// Inspection returns the options with which package live looks at the objects of a set. The probes of the set judge
-// these, and the usual rules judge the objects that they own.
+// Inspection returns the options for package live to read the objects of a set. The probes of the set judge these; the
+// usual rules judge the objects that they own.
 func (f *ObjectSets) Inspection(c cluster.Client, set v1alpha1.Set) (live.Options, error) {
 	items, err := itemsOf(c, set)
 	if err != nil {
@@ -155,7 +155,7 @@ func (j objectJudge) JudgesMetadata(kind schema.GroupKind) bool {
 	return ok && metadata.JudgesMetadata(kind)
 }
 
-// reconcilerName is the prefix of the marks on objects, and the field manager.
+// reconcilerName returns the prefix of the marks on objects, which is also the field manager.
 func (f *ObjectSets) reconcilerName() string {
 	if f.Target.kind.namespaced {
 		return objectset.ObjectSetReconcilerName
@@ -185,8 +185,8 @@ func itemsOf(c cluster.Client, set v1alpha1.Set) ([]*inventory.Item, error) {
 	return items, nil
 }
 
-// Tree returns the objects of a set, and what they own. Those that belong to another owner, because they were handed
-// over or never adopted, have the status Stolen, and nothing below them. An archived set has no objects.
+// Tree returns the objects of a set, and what they own. Objects of other owners, which were handed over or never
+// adopted, have the status NotOwned and no children. An archived set has no objects.
 func (f *ObjectSets) Tree(ctx context.Context, c cluster.Client, set v1alpha1.Set) (*live.Report, error) {
 	if set.GetSetSpec().GetPresence() == component.PresenceArchived {
 		return &live.Report{}, nil
@@ -215,7 +215,7 @@ func (f *ObjectSets) Tree(ctx context.Context, c cluster.Client, set v1alpha1.Se
 	return report, nil
 }
 
-// kind is what can be looked at.
+// kind is a kind that views can read.
 type kind struct {
 	name, plural string
 	short        string
@@ -235,12 +235,12 @@ var kinds = []kind{
 // ObjectTarget names a set or a deployment.
 type ObjectTarget struct {
 	kind kind
-	// Namespace is empty for what is cluster-scoped.
+	// Namespace is empty for cluster-scoped kinds.
 	Namespace, Name string
 }
 
-// ParseObjectTarget reads TYPE/NAME. The type is a kind, its plural, or its short name, in any case, and may have the group
-// after a dot.
+// ParseObjectTarget reads TYPE/NAME. The type is a kind, its plural or its short name, case-insensitive, and may be
+// followed by a dot and the group.
 func ParseObjectTarget(text, namespace string) (ObjectTarget, error) {
 	typeName, name, ok := strings.Cut(text, "/")
 	typeName = strings.TrimSuffix(typeName, "."+v1alpha1.GroupVersion.Group)
@@ -283,9 +283,9 @@ func (k kind) newSet() v1alpha1.Set {
 	return &v1alpha1.ClusterObjectSet{}
 }
 
-// RollBack asks the operator to roll a deployment back to a revision; 0 is the latest one before the current one that
-// has succeeded. It returns the name of that set, and whether the operator has something to do: not if the template is
-// that of the set already. It refuses what the operator would refuse or leave for later.
+// RollBack asks the operator to roll a deployment back to a revision; 0 is the latest succeeded one before the current
+// one. It returns the name of the set to return to. asked is false if the deployment already has the template of that
+// set. RollBack refuses requests that the operator would refuse or defer.
 func (f *ObjectSets) RollBack(ctx context.Context, c cluster.Client, revision int64) (name string, asked bool, err error) {
 	target, err := f.rollbackTarget(revision)
 	if err != nil {
@@ -322,8 +322,8 @@ func (f *ObjectSets) rollbackTarget(revision int64) (v1alpha1.Set, error) {
 	return set, nil
 }
 
-// AwaitRollBack waits until a rollback is complete, and calls a function with what the deployment says, whenever that
-// changes. The error says why it has failed, or is the cause of the context.
+// AwaitRollBack waits until a rollback is complete. It calls progress with the message of the deployment whenever that
+// changes. The error is the reason why the rollback failed, or the cause of the context.
 func (f *ObjectSets) AwaitRollBack(ctx context.Context, c cluster.Client, progress func(said string)) error {
 	objects, err := dynamic.NewForConfigAndClient(c.Config(), c.HttpClient())
 	if err != nil {
@@ -370,8 +370,8 @@ func (f *ObjectSets) AwaitRollBack(ctx context.Context, c cluster.Client, progre
 	}
 }
 
-// rollBackProgress returns what a deployment says about a rollback, and whether it is complete; nothing if the operator
-// has not seen it yet. The error says why it does not go on.
+// rollBackProgress returns the message of a deployment about a rollback, and whether the rollback is complete; nothing
+// if the operator has not seen it yet. The error is the reason why it does not continue.
 func rollBackProgress(deployment v1alpha1.Deployment) (said string, done bool, err error) {
 	status := deployment.GetDeploymentStatus()
 	condition := meta.FindStatusCondition(status.Conditions, v1alpha1.DeploymentProgressing)

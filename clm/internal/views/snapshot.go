@@ -27,18 +27,18 @@ type Snapshot struct {
 	// Holder is the process that works on the release; nil if there is none, or if the release is neither being applied
 	// nor deleted.
 	Holder *releases.Holder
-	// Silent means that the holder has ended, or has not renewed the lock for so long that it seems to have.
+	// Silent means that the holder seems to be dead, because it has not renewed the lock for too long.
 	Silent bool
 	// Dependents in the order of their waves.
 	Dependents []*display.Node
-	// Notes say what is missing because the user may not read it.
+	// Notes describe what is missing because the user may not read it.
 	Notes []display.Note
 
 	deadline time.Duration
 }
 
-// Look reads a snapshot of a release. The reasons why dependents are not ready cost further requests. If the release
-// does not exist, it returns an empty snapshot.
+// Look reads a snapshot of a release. Reasons why dependents are not ready take further requests. If the release does
+// not exist, it returns an empty snapshot.
 func Look(ctx context.Context, c *runner.Connection, namespace, name string, reasons live.Reasons) (*Snapshot, error) {
 	for {
 		snapshot, err := look(ctx, c, namespace, name, reasons)
@@ -79,8 +79,8 @@ func look(ctx context.Context, c *runner.Connection, namespace, name string, rea
 	return snapshot, nil
 }
 
-// checkHolder decides whether the holder of the lock seems to be dead. If not, it is time for another look when the
-// lock expires.
+// checkHolder decides whether the holder of the lock seems to be dead. If not, the next look is due when the lock
+// expires.
 func (s *Snapshot) checkHolder(now time.Time) {
 	if s.Holder == nil {
 		return
@@ -92,7 +92,7 @@ func (s *Snapshot) checkHolder(now time.Time) {
 	}
 }
 
-// takeDependents decides on the states of the dependents, and puts these in order.
+// takeDependents sets the states of the dependents, and sorts them.
 func (s *Snapshot) takeDependents(nodes []*display.Node) {
 	for _, node := range nodes {
 		lostLabel := s.confirmOwner(node)
@@ -107,7 +107,7 @@ func (s *Snapshot) takeDependents(nodes []*display.Node) {
 }
 
 // confirmOwner sets the status of a dependent that does not have the label of the release. It reports whether the
-// object is a dependent nevertheless.
+// object is still a dependent.
 func (s *Snapshot) confirmOwner(node *display.Node) (lostLabel bool) {
 	if node.Live == nil {
 		return false
@@ -146,7 +146,7 @@ func stateOf(node *display.Node) display.State {
 	case reconciler.PhaseDeleting, reconciler.PhaseCompleting, reconciler.PhaseScheduledForDeletion, reconciler.PhaseScheduledForCompletion:
 		return leaving(node)
 	case reconciler.PhaseScheduledForApplication:
-		// The phase is recorded after the write. The object may be in its earlier form.
+		// The phase is recorded after the write, so the object may still have its earlier content.
 		if node.Item.Digest == "" || node.Annotation(digestKey) != node.Item.Digest {
 			return display.StatePending
 		}
@@ -175,7 +175,7 @@ func stateInDeletion(node *display.Node, lostLabel bool) display.State {
 	}
 }
 
-// leaving returns the state of an object that is on its way out.
+// leaving returns the state of an object that must be gone.
 func leaving(node *display.Node) display.State {
 	switch {
 	case node.Missing:
@@ -187,8 +187,8 @@ func leaving(node *display.Node) display.State {
 	}
 }
 
-// Ready reports whether the release was applied successfully, and all its dependents are ready now. The process that
-// has applied it need not have waited for that, if it has left nothing to be done.
+// Ready reports whether the release was applied successfully, and all its dependents are ready now. It is also ready if
+// the process that applied it did not wait for that, but left nothing to be done.
 func (s *Snapshot) Ready() bool {
 	if s.Release == nil || s.Release.State != releases.StateReady && !s.Complete() {
 		return false
@@ -198,8 +198,8 @@ func (s *Snapshot) Ready() bool {
 	})
 }
 
-// StateDegraded is the state of a release that was applied successfully, but not all of whose dependents are ready now.
-// It is never recorded.
+// StateDegraded means that the release was applied successfully, but not all dependents are ready now. It is never
+// recorded.
 const StateDegraded releases.State = "Degraded"
 
 // State returns the recorded state of the release, StateDegraded, or StateReady if it has become ready although no
@@ -215,15 +215,14 @@ func (s *Snapshot) State() releases.State {
 	}
 }
 
-// counts reports whether a release is not ready before an object is. On-failure hooks, perhaps of an earlier revision,
-// hold up nothing.
+// counts reports whether a release is ready only if an object is. On-failure hooks, perhaps of an earlier revision, do
+// not count.
 func counts(d *display.Node) bool {
 	hook, _ := types.SplitOrder(d.ApplyOrder)
 	return hook != types.ApplyHookOnFailure
 }
 
-// Abandoned reports whether the release is recorded as being applied or deleted, and no process seems to be working on
-// it.
+// Abandoned reports whether the record has the release as being applied or deleted, and no process seems to work on it.
 func (s *Snapshot) Abandoned() bool {
 	if s.Release == nil || s.Holder != nil && !s.Silent {
 		return false
@@ -231,14 +230,13 @@ func (s *Snapshot) Abandoned() bool {
 	return s.Release.State == releases.StateApplying || s.Release.State == releases.StateDeleting
 }
 
-// Complete reports whether a release that is recorded as being applied, and on which no process works, is applied
-// completely: all objects are written, and none is left to be deleted.
+// Complete reports whether a release is applied completely, although it is recorded as being applied and no process
+// works on it: all objects are written, and none is left to be deleted.
 func (s *Snapshot) Complete() bool {
 	return s.Abandoned() && s.Release.State == releases.StateApplying && s.nothingLeft()
 }
 
-// BecameReady reports whether all objects of the current revision are ready now, although no process has waited for
-// that long enough.
+// BecameReady reports whether all objects of the current revision are ready now, even if no process waited until then.
 func (s *Snapshot) BecameReady() bool {
 	if s.Release == nil || s.Holder != nil && !s.Silent || s.Release.State == releases.StateDeleting || !s.nothingLeft() {
 		return false
@@ -246,8 +244,8 @@ func (s *Snapshot) BecameReady() bool {
 	return !slices.ContainsFunc(s.Dependents, func(d *display.Node) bool { return counts(d) && d.State.IsProblem() })
 }
 
-// Acknowledgment says how to record that all objects of a failed revision have become ready since; empty if they have
-// not.
+// Acknowledgment describes how to record that all objects of a failed revision have become ready since; empty if they
+// have not.
 func (s *Snapshot) Acknowledgment() string {
 	if s.Release == nil || s.Release.State != releases.StateFailed || !s.BecameReady() || s.Release.Current().State != releases.RevisionFailed {
 		return ""
@@ -274,16 +272,16 @@ func (s *Snapshot) nothingLeft() bool {
 	})
 }
 
-// Problems returns the dependents that are not ready although their turn has come: first those whose age is not known,
-// then the oldest.
+// Problems returns the dependents that are not ready although their turn has come: first those of unknown age, then
+// from oldest to newest.
 func (s *Snapshot) Problems() []*display.Node {
 	found := slices.DeleteFunc(slices.Clone(s.Dependents), func(d *display.Node) bool { return !d.State.IsProblem() })
 	slices.SortStableFunc(found, func(a, b *display.Node) int { return sinceOf(a).Compare(sinceOf(b)) })
 	return found
 }
 
-// sinceOf returns when the oldest reason began why a dependent is not ready. Without reasons, it is when the dependent
-// was created.
+// sinceOf returns the start of the oldest reason why a dependent is not ready. Without reasons, it returns the time of
+// creation.
 func sinceOf(dependent *display.Node) time.Time {
 	var oldest time.Time
 	dependent.Walk(func(node *display.Node) {
@@ -296,7 +294,7 @@ func sinceOf(dependent *display.Node) time.Time {
 	return cmp.Or(oldest, dependent.Created)
 }
 
-// Inspection returns the options with which package live looks at dependents of a release.
+// Inspection returns the options for package live to read dependents of a release.
 func Inspection(c *runner.Connection, release *releases.Release, items []*reconciler.InventoryItem) live.Options {
 	return runner.Inspection(c, releases.OwnerID(release.Namespace, release.Name), items)
 }
@@ -317,8 +315,8 @@ func Unready(ctx context.Context, c *runner.Connection, release *releases.Releas
 	if err != nil {
 		return nil, err
 	}
-	// The operation has waited for an object that is ready because of other objects, such as the instances of a type.
-	// The error has named those.
+	// The operation may have waited for a ready object because of other objects, such as the instances of a type. The
+	// error has named these.
 	report.Nodes = slices.DeleteFunc(report.Nodes, func(node *display.Node) bool { return node.Status == status.CurrentStatus })
 	if len(report.Nodes) == 0 {
 		return nil, nil

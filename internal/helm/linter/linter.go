@@ -27,22 +27,22 @@ const (
 	Info Severity = "info"
 	// Warning is a violation of a rule that probably has no effect.
 	Warning Severity = "warning"
-	// Error is a mistake: the chart cannot be applied, or not as its author wants.
+	// Error is a mistake: the chart cannot be applied, or not as its author intends.
 	Error Severity = "error"
 )
 
-// Message is one thing that is wrong with a chart.
+// Message reports a problem of a chart.
 type Message struct {
 	Severity Severity
-	// Path of the file, or folder, relative to the chart; empty if it is the whole chart.
+	// Path of the file or folder relative to the chart; empty for the whole chart.
 	Path string
 	// Text may have several lines.
 	Text string
 }
 
-// Lint examines a chart with values, which it does not change, for a namespace and a version of Kubernetes. It writes
-// the files of the chart into a temporary folder, because the linter reads folders only; it does not follow links,
-// therefore.
+// Lint checks a chart with the given values, which it does not change, for a namespace and a version of Kubernetes. It
+// writes the files of the chart into a temporary folder, because the linter reads only folders and does not follow
+// links.
 func Lint(chart *helm.Chart, given map[string]any, namespace, kubeVersion string) (messages []Message, err error) {
 	version, err := chartutil.ParseKubeVersion(kubeVersion)
 	if err != nil {

@@ -33,7 +33,7 @@ const (
 func newClient(ctx context.Context, options Options) (*http.Client, error) {
 	base := &http.Transport{
 		Proxy: http.ProxyFromEnvironment,
-		// Some servers say of packaged charts that gzip is their encoding; unpacked, they would be no charts any more.
+		// Some servers declare the encoding of packaged charts as gzip; decompressed, they would be no charts.
 		DisableCompression:    true,
 		ForceAttemptHTTP2:     true,
 		TLSHandshakeTimeout:   maxSilence,
@@ -103,24 +103,24 @@ func (o Options) originOf(of *url.URL) string {
 	return scheme + "://" + net.JoinHostPort(strings.ToLower(of.Hostname()), port)
 }
 
-// mayAuthenticate reports whether the credentials are for that URL.
+// mayAuthenticate reports whether the credentials may be sent to that URL.
 func (o Options) mayAuthenticate(to *url.URL) bool {
 	return o.passCredentials || o.originOf(to) == o.origin
 }
 
-// boundedTransport serves one fetch, therefore it may keep the context.
+// boundedTransport may contain the context, because it serves only one fetch.
 type boundedTransport struct {
 	ctx context.Context //nolint:containedctx // see above
-	// next is for URLs that may get the client certificate, strangers is for all others.
+	// next is for URLs that may get the client certificate, strangers for all others.
 	next, strangers http.RoundTripper
 	options         Options
-	// left is how many bytes may still be read.
+	// left is the number of bytes that may still be read.
 	left      atomic.Int64
 	closeIdle func()
 }
 
-// RoundTrip also gets requests that follow a redirection. The HTTP client would let those to other ports and to
-// subdomains have the header with the password, oras does so if there are two of them.
+// RoundTrip also gets redirected requests. The HTTP client would pass the header with the password to other ports and
+// subdomains, and oras does so if there are two redirections.
 func (t *boundedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.send(request)
 	if err != nil {
@@ -149,7 +149,7 @@ func (t *boundedTransport) send(given *http.Request) (*http.Response, error) {
 	return t.strangers.RoundTrip(request)
 }
 
-// firstOf returns the request that was redirected, once or several times, to the given one.
+// firstOf returns the original request that led to the given one through redirections.
 func firstOf(request *http.Request) *http.Request {
 	for request.Response != nil && request.Response.Request != nil {
 		request = request.Response.Request
@@ -157,7 +157,7 @@ func firstOf(request *http.Request) *http.Request {
 	return request
 }
 
-// refuse does not send a request, and closes its body as transports must.
+// refuse closes the body of a request that is not sent, as transports must do.
 func refuse(request *http.Request, reason error) error {
 	if request.Body != nil {
 		_ = request.Body.Close()
@@ -165,7 +165,7 @@ func refuse(request *http.Request, reason error) error {
 	return reason
 }
 
-// CloseIdleConnections lets the client's method of that name have an effect.
+// CloseIdleConnections implements the client's method of that name.
 func (t *boundedTransport) CloseIdleConnections() { t.closeIdle() }
 
 type boundedBody struct {

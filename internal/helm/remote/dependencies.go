@@ -28,21 +28,21 @@ import (
 	"github.com/component-operator/runtime/internal/helm"
 )
 
-// DependencyOptions say how to fetch dependencies. The zero value works for everything that is public.
+// DependencyOptions configure how dependencies are fetched. The zero value works for everything that is public.
 type DependencyOptions struct {
-	// Verify demands that the signature of each chart is valid, except for charts in folders. Defaults to false.
+	// Verify requires valid signatures of all charts except for those in folders. Defaults to false.
 	Verify bool
 	// Keyring is the file with the public keys for Verify.
 	Keyring string
-	// PlainHTTP allows repositories without encryption, and uses it for registries. Defaults to false.
+	// PlainHTTP allows unencrypted repositories, and uses plain HTTP for registries. Defaults to false.
 	PlainHTTP bool
 	// CAFile is a PEM file with certificate authorities for registries, and for repositories without one in
 	// repositories.yaml. Defaults to none.
 	CAFile string
 }
 
-// BuildDependencies fetches the versions of Chart.lock, or does what UpdateDependencies does if there is no such file. It
-// fails if Chart.lock does not fit Chart.yaml, and if afterwards a dependency is missing or has another version.
+// BuildDependencies fetches the versions in Chart.lock; without that file, it is UpdateDependencies. It fails if
+// Chart.lock does not match Chart.yaml, or if a dependency is missing or has another version afterwards.
 func BuildDependencies(ctx context.Context, folder string, options DependencyOptions) error {
 	b, err := newBuild(folder, options)
 	if err != nil {
@@ -61,8 +61,8 @@ func BuildDependencies(ctx context.Context, folder string, options DependencyOpt
 	return b.replace(archives)
 }
 
-// UpdateDependencies fetches the newest versions that Chart.yaml allows, and writes Chart.lock. It fails if afterwards a
-// dependency is missing or has another version.
+// UpdateDependencies fetches the newest versions that Chart.yaml allows, and writes Chart.lock. It fails if a
+// dependency is missing or has another version afterwards.
 func UpdateDependencies(ctx context.Context, folder string, options DependencyOptions) error {
 	b, err := newBuild(folder, options)
 	if err != nil {
@@ -71,7 +71,7 @@ func UpdateDependencies(ctx context.Context, folder string, options DependencyOp
 	return b.update(ctx)
 }
 
-// build puts the dependencies of a chart into its folder.
+// build fetches the dependencies of a chart into its folder.
 type build struct {
 	folder  string
 	parsed  *chart.Chart
@@ -108,7 +108,7 @@ func newBuild(folder string, options DependencyOptions) (*build, error) {
 	return b, nil
 }
 
-// resolve returns the URL of a repository, which may be given by its name.
+// resolve returns the URL of a repository that may be given by name.
 func (b *build) resolve(repository string) (string, error) {
 	name, isName := strings.CutPrefix(repository, "@")
 	if !isName {
@@ -124,7 +124,7 @@ func (b *build) resolve(repository string) (string, error) {
 	return entry.URL, nil
 }
 
-// digest is what Helm calls the digest of Chart.lock.
+// digest returns the digest that Helm stores in Chart.lock.
 func (b *build) digest(locked []*chart.Dependency) string {
 	text, err := json.Marshal([][]*chart.Dependency{b.parsed.Metadata.Dependencies, locked})
 	if err != nil {
@@ -154,7 +154,7 @@ func (b *build) update(ctx context.Context) error {
 	return errors.Join(os.WriteFile(temporary, text, 0o644), os.Rename(temporary, filepath.Join(b.folder, name)))
 }
 
-// fetch fetches dependencies, and returns them with their exact versions, and the archives by file names.
+// fetch fetches dependencies. It returns them with their exact versions, and the archives by file name.
 func (b *build) fetch(ctx context.Context, wanted []*chart.Dependency) (locked []*chart.Dependency, archives map[string][]byte, err error) {
 	archives = map[string][]byte{}
 	for _, dependency := range wanted {
@@ -202,7 +202,7 @@ func (b *build) get(ctx context.Context, dependency *chart.Dependency) (File, er
 	return file, err
 }
 
-// pack packages a chart in a folder, whose version must be in a range.
+// pack packages a chart from a folder. Its version must be in the range.
 func (b *build) pack(folder, version string) (File, error) {
 	if !filepath.IsAbs(folder) {
 		folder = filepath.Join(b.folder, folder)
@@ -244,7 +244,7 @@ func (b *build) verify(file File) error {
 	return nil
 }
 
-// replace puts archives into folder charts, in place of all packages of declared and locked dependencies there.
+// replace writes archives to the charts folder. They replace all packages of declared and locked dependencies.
 func (b *build) replace(archives map[string][]byte) error {
 	declared := b.parsed.Metadata.Dependencies
 	if b.parsed.Lock != nil { // a former dependency goes
@@ -280,13 +280,13 @@ func (b *build) replace(archives map[string][]byte) error {
 	return check(b.folder)
 }
 
-// check looks at the result: an unpacked chart may be there besides the packaged one.
+// check checks the result, because an unpacked chart may exist besides the packaged one.
 func check(folder string) error {
 	_, found, err := helm.Dependencies(nil, folder)
 	if err != nil {
 		return err
 	}
-	// A chart may be declared several times, with other versions and aliases.
+	// A chart may be declared several times, with different versions and aliases.
 	declarations := map[string]int{}
 	for _, dependency := range found {
 		declarations[dependency.Name]++

@@ -9,13 +9,13 @@
 //	REPO/CHART                       a chart in a repository by its name in Helm's repositories.yaml; it may be followed by :VERSION
 //
 // A version may be a range, such as ^1.2, which means the newest version in it. The default is the newest version that
-// is no pre-release.
+// is not a pre-release.
 //
-// References are not cached. All responses for one reference together must not exceed 64 MiB, indexes included.
-// Credentials of registries are those of Helm ("helm registry login") or Docker, those of repositories with a name are
-// in repositories.yaml.
+// References are not cached. All responses for one reference together must not exceed 64 MiB, including indexes.
+// Credentials for registries are those of Helm ("helm registry login") or Docker; credentials for named repositories
+// are in repositories.yaml.
 //
-// [BuildDependencies] and [UpdateDependencies] put the dependencies of a chart into its folder charts, each fetched as a
-// reference is. The environment variables HELM_REPOSITORY_CONFIG and HELM_REGISTRY_CONFIG say where the files with
-// repositories and credentials are. Repositories that plugins of Helm serve are refused.
+// [BuildDependencies] and [UpdateDependencies] fetch the dependencies of a chart into its charts folder, each like a
+// reference. The environment variables HELM_REPOSITORY_CONFIG and HELM_REGISTRY_CONFIG contain the paths of the files
+// with repositories and credentials. Repositories that need plugins of Helm are refused.
 package remote

@@ -29,7 +29,7 @@ import (
 	"github.com/component-operator/runtime/internal/manifest"
 )
 
-// Options say how to fetch. The zero value works for everything that is public.
+// Options configure a fetch. The zero value works for everything that is public.
 type Options struct {
 	// Version is a version, or a range of versions. It applies if the reference has none itself. Defaults to the newest
 	// version other than a pre-release.
@@ -38,14 +38,14 @@ type Options struct {
 	PlainHTTP bool
 	// CAFile is a PEM file with certificate authorities to trust in addition to those of the system. Defaults to none.
 	CAFile string
-	// Username and Password are sent to the origin of the reference only. Default to none; for registries to the
+	// Username and Password are sent only to the origin of the reference. Default to none; for registries, to the
 	// credentials of Helm and Docker.
 	Username, Password string
 
-	// origin is the origin of the reference or of its repository. Only it gets credentials.
+	// origin is the origin of the reference or of its repository. Only this origin gets credentials.
 	origin string
-	// What follows is known of named repositories only: the client certificate with its key, whether to accept any
-	// server certificate, and whether the credentials are for all origins.
+	// The following fields are set only for named repositories: the client certificate with its key, whether to accept
+	// any server certificate, and whether all origins may get the credentials.
 	certFile, keyFile         string
 	insecure, passCredentials bool
 	// provenance also fetches the signature of a chart.
@@ -58,12 +58,12 @@ type File struct {
 	Name    string
 	Content []byte
 
-	// version is the version of a chart from a repository or registry, provenance its signature if that was asked for.
+	// version is the version of a chart from a repository or registry, provenance its signature if requested.
 	version    string
 	provenance []byte
 }
 
-// Fetch gets the file of a reference. The context ends it. Errors do not repeat the reference.
+// Fetch fetches the file of a reference. It ends with the context. Errors do not contain the reference.
 func (r Reference) Fetch(ctx context.Context, options Options) (File, error) {
 	if r.TakesVersion() {
 		r.version = options.Version
@@ -128,7 +128,7 @@ func (f *fetcher) get(ctx context.Context, from *url.URL) (File, error) {
 	return File{Name: path.Base(from.Path), Content: content}, nil
 }
 
-// withoutURL removes the method and the URL that the HTTP client puts in front of its errors.
+// withoutURL removes the method and URL with which the HTTP client prefixes its errors.
 func withoutURL(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
@@ -137,7 +137,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// refused adds advice to the error of a response, if there is any.
+// refused adds advice to the error of a response, if possible.
 func refused(host string, status int, err error) error {
 	var answer *errcode.ErrorResponse
 	if errors.As(err, &answer) {
@@ -160,7 +160,7 @@ type entry struct {
 	URLs    []string `yaml:"urls"`
 }
 
-// fromRepository fetches a chart by the index of a repository.
+// fromRepository fetches a chart from a repository, using its index.
 func (f *fetcher) fromRepository(ctx context.Context, reference Reference) (File, error) {
 	file, err := f.get(ctx, reference.url.JoinPath("index.yaml"))
 	if err != nil {
@@ -193,7 +193,7 @@ func (f *fetcher) fromRepository(ctx context.Context, reference Reference) (File
 		return f.pull(listed)
 	}
 	if f.options.originOf(target) == f.options.origin && target.RawQuery == "" {
-		// A token in the query of the repository's URL is meant for all its files.
+		// A token in the query of the repository's URL applies to all its files.
 		target.RawQuery = base.RawQuery
 	}
 	fetched, err := f.get(ctx, target)
@@ -212,7 +212,7 @@ func (f *fetcher) fromRepository(ctx context.Context, reference Reference) (File
 	return fetched, nil
 }
 
-// find returns the newest matching version of the chart, which has at least one URL.
+// find returns the newest matching version of the chart. It has at least one URL.
 func (i index) find(chart, wanted string) (*entry, error) {
 	if len(i.Entries) == 0 {
 		return nil, errors.New("there are no charts in the index of the repository")
@@ -288,7 +288,7 @@ func (f *fetcher) registryClient(own *url.URL) (*registry.Client, error) {
 	return registry.NewClient(options...)
 }
 
-// findTag returns the tag of a version. It lists the tags only if there is a choice.
+// findTag returns the tag for a version. It lists the tags only if several may match.
 func findTag(client *registry.Client, name, version string) (string, error) {
 	if _, err := semver.StrictNewVersion(strings.TrimPrefix(version, "v")); err == nil {
 		return version, nil
@@ -312,10 +312,10 @@ func choose(versions []string, wanted string) (string, error) {
 	return found, nil
 }
 
-// maxNamed is how many versions messages list.
+// maxNamed is the maximum number of versions in messages.
 const maxNamed = 10
 
-// some returns the first versions, which are the newest.
+// some returns a text with the first versions, which are the newest.
 func some(versions []string) string {
 	switch {
 	case len(versions) == 0:
@@ -343,11 +343,11 @@ type Reference struct {
 	version string
 	// suffix is the end of a registry reference: :TAG, @DIGEST or nothing.
 	suffix string
-	// repository is what Helm knows of the repository, if the reference has its name; otherwise nil.
+	// repository is Helm's entry for a repository that the reference names; otherwise nil.
 	repository *repo.Entry
 }
 
-// Is reports whether a text is a reference to another machine.
+// Is reports whether a text refers to another machine.
 func Is(text string) bool {
 	return strings.Contains(text, "://")
 }
@@ -356,7 +356,7 @@ func Is(text string) bool {
 func Parse(text string) (Reference, error) {
 	parsed, err := url.Parse(text)
 	if err != nil {
-		// The error of the parser repeats the text.
+		// The error of the parser would contain the text.
 		return Reference{}, errors.New("it is not a valid URL")
 	}
 	if parsed.User != nil {
@@ -381,7 +381,7 @@ func Parse(text string) (Reference, error) {
 	}
 }
 
-// withTag takes the tag or the digest off the path.
+// withTag moves the tag or digest from the path to its own fields.
 func (r Reference) withTag() (Reference, error) {
 	if r.url.RawQuery != "" || r.url.Fragment != "" {
 		return Reference{}, errors.New("must be oci://HOST/PATH, optionally followed by :TAG or @DIGEST")
@@ -399,16 +399,16 @@ func (r Reference) withTag() (Reference, error) {
 	return r, nil
 }
 
-// TakesVersion reports whether Options.Version applies, because the reference has no version.
+// TakesVersion reports whether Options.Version applies because the reference has no version.
 func (r Reference) TakesVersion() bool {
 	isFile := r.url.Scheme != schemeOCI && r.chart == ""
 	return !isFile && r.version == "" && r.suffix == ""
 }
 
-// UnknownRepositoryError says that no repository has a name.
+// UnknownRepositoryError means that no repository has the given name.
 type UnknownRepositoryError struct {
 	Name string
-	// Known are the names of the repositories that there are.
+	// Known are the names of the existing repositories.
 	Known []string
 }
 
@@ -432,7 +432,7 @@ func Repositories(file string) ([]*repo.Entry, error) {
 	return slices.DeleteFunc(content.Repositories, func(entry *repo.Entry) bool { return entry == nil }), nil
 }
 
-// repositoryOf returns the one of known repositories that has a name. The error is an UnknownRepositoryError.
+// repositoryOf returns the known repository with the given name. The error is an UnknownRepositoryError.
 func repositoryOf(name string, known []*repo.Entry) (*repo.Entry, error) {
 	i := slices.IndexFunc(known, func(entry *repo.Entry) bool { return entry.Name == name })
 	if i < 0 {
@@ -451,7 +451,7 @@ func Names(repositories []*repo.Entry) []string {
 	return names
 }
 
-// named matches REPO/CHART, which :VERSION may follow. A path that begins with a dot is none.
+// named matches REPO/CHART, optionally followed by :VERSION. A path that begins with a dot does not match.
 var named = regexp.MustCompile(`^([^./:@\s][^/:@\s]*)/([^./:@\s][^/:@\s]*)(?::([^/:@\s]+))?$`)
 
 // IsNamed reports whether a text has the form REPO/CHART, or REPO/CHART:VERSION. Such a text may also be a path.
@@ -486,7 +486,7 @@ func ParseNamed(text string) (Reference, error) {
 	return Reference{url: parsed, chart: parts[2], version: parts[3], repository: entry}, nil
 }
 
-// withRepository completes options by what is known of a named repository. What was given explicitly wins.
+// withRepository completes options from the entry of a named repository. Explicit options win.
 func (o Options) withRepository(entry *repo.Entry) Options {
 	if entry == nil {
 		return o

@@ -26,13 +26,12 @@ import (
 // Matrix tests a function that returns typed resources (see package resources): for each version, and each case of the
 // version, it compares the objects with a golden file, such as 1.4.2-plain.yaml.
 //
-// Objects are as the reconciler applies them while the component is not suspended: with all mutations that are on, and
-// with the annotations of their policies. The place in the default order of deletion is left out, because it changes
-// with each resource that is added in front. Guards are not asked. There is no object of a resource that is read-only,
-// or whose gate is off.
+// Objects are rendered as the reconciler applies them while the component is not suspended: with all mutations that are
+// on, and with the annotations of their policies. The default order of deletion is left out, because each inserted
+// resource changes it. Guards are not called. Resources that are read-only, or whose gate is off, have no object.
 //
-// Data are extracted from the Objects of a case, as they would be from a cluster. If an object is not among them, data
-// are extracted from the declared object. A resource whose data guard would hold it back is an error.
+// Data are extracted from the Objects of a case, as if from a cluster. If an object is missing there, data are
+// extracted from the declared object. It is an error if a data guard would block a resource.
 //
 // Beyond the rules for all cases that the package documentation states, it is an error if
 //
@@ -53,14 +52,14 @@ type Matrix struct {
 	// required.
 	Versions []string
 	// Cases returns the cases of a version. They should have the same namespace and component name, because mutations
-	// are told apart by the identities of their resources. It is required.
+	// are identified by the identities of their resources. It is required.
 	Cases func(version string) []Case
 
 	folder string // of the golden files, in tests; otherwise testdata/matrix
 }
 
-// Run generates all combinations and compares them. There are no subtests, since only all of them together say which
-// mutations are never on.
+// Run generates all combinations and compares them. It has no subtests, because only all combinations together show
+// which mutations are never on.
 func (m Matrix) Run(t *testing.T) {
 	t.Helper()
 	for _, problem := range m.examine(t.Context(), *update) {
@@ -68,7 +67,7 @@ func (m Matrix) Run(t *testing.T) {
 	}
 }
 
-// examine returns all problems. If a combination fails, mutations that are never on are not reported.
+// examine returns all problems. If a combination fails, it does not report mutations that are never on.
 func (m Matrix) examine(ctx context.Context, update bool) []string {
 	preview := &previewer{matrix: m, off: map[string][]string{}, on: map[string]bool{}}
 	suite := Suite{Generator: preview, ReconcilerName: m.ReconcilerName, Folder: cmp.Or(m.folder, "testdata/matrix")}
@@ -91,8 +90,8 @@ func (m Matrix) examine(ctx context.Context, update bool) []string {
 	return append(problems, suite.strays(cases, update)...)
 }
 
-// combinations returns the cases of all versions, whose names begin with the version. Versions with metadata have a
-// character that file names lack.
+// combinations returns the cases of all versions. Their names begin with the version, in which an underscore replaces
+// the plus sign of metadata.
 func (m *Matrix) combinations() ([]Case, error) {
 	if m.Generate == nil || m.ReconcilerName == "" || len(m.Versions) == 0 || m.Cases == nil {
 		return nil, errors.New("the matrix needs Generate, ReconcilerName, Versions and Cases")
@@ -114,18 +113,18 @@ func (m *Matrix) combinations() ([]Case, error) {
 // previewer is a generator that returns previews of the resources of a matrix.
 type previewer struct {
 	matrix Matrix
-	// on has the mutations that were on in a combination, off the reasons why others were not.
+	// on contains the mutations that were on in some combination, off the reasons why mutations were off.
 	on  map[string]bool
 	off map[string][]string
 }
 
-// Generate returns the objects of those resources that have one.
+// Generate returns the objects of the resources that have one.
 func (p *previewer) Generate(ctx context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
 	all, err := p.matrix.Generate(ctx, resources.Input{Namespace: namespace, Name: name, Parameters: parameters})
 	if err != nil {
 		return nil, err
 	}
-	// The generator of the operator knows whether the resources fit together.
+	// The operator's generator checks that the resources fit together.
 	same := func(context.Context, resources.Input) ([]resources.Resource, error) { return all, nil }
 	if _, err := resources.NewGenerator(same).Generate(ctx, namespace, name, parameters); err != nil {
 		return nil, err //nolint:wrapcheck // it names the resources
@@ -143,7 +142,7 @@ func (p *previewer) Generate(ctx context.Context, namespace, name string, parame
 	return objects, errors.Join(failures...)
 }
 
-// take returns the object of a resource, and has its data extracted; nil if it has no object.
+// take returns the object of a resource after extracting its data; nil if the resource has no object.
 func (p *previewer) take(ctx context.Context, resource resources.Resource) (client.Object, error) {
 	_, extracts := resource.(concepts.DataExtractable)
 	registration := concepts.Registration{Extracts: extracts}
@@ -176,7 +175,7 @@ func (p *previewer) take(ctx context.Context, resource resources.Resource) (clie
 	return object, nil
 }
 
-// note keeps which mutations of a resource are on. They have no effect if its object is absent.
+// note records which mutations of a resource are on. If its object is absent, none are.
 func (p *previewer) note(resource resources.Resource, absence string) error {
 	inspectable, ok := resource.(concepts.Inspectable)
 	if !ok {
@@ -199,7 +198,7 @@ func (p *previewer) note(resource resources.Resource, absence string) error {
 	return nil
 }
 
-// neverOn returns which mutations are on in no combination.
+// neverOn returns a problem for each mutation that is on in no combination.
 func (p *previewer) neverOn() []string {
 	var problems []string
 	for _, name := range slices.Sorted(maps.Keys(p.on)) {
@@ -256,7 +255,7 @@ func mutated(resource resources.Resource) (client.Object, []string, error) {
 	return object, nil, nil
 }
 
-// extract lets a resource extract its data from the object in the cluster, or else from the declared one, which is nil
+// extract makes a resource extract its data from the object in the cluster, or else from the declared one, which is nil
 // if the resource is read-only.
 func extract(ctx context.Context, resource resources.Resource, declared client.Object) error {
 	extractable, ok := resource.(concepts.DataExtractable)

@@ -37,24 +37,24 @@ import (
 
 var update = flag.Bool("generatortest.update", false, "write the golden files of generators instead of comparing with them")
 
-// Suite has the settings that all cases of a generator share.
+// Suite contains the settings for all cases of a generator.
 type Suite struct {
 	// Generator is the generator under test. It is required.
 	Generator manifests.Generator
 	// ReconcilerName is the name that the operator passes to NewReconciler, the prefix of its annotations. It is
 	// required.
 	ReconcilerName string
-	// Folder holds the golden files, and belongs to the suite: a golden file without a case is an error, and
+	// Folder contains the golden files, and belongs to the suite: a golden file without a case is an error, and
 	// -generatortest.update removes it. Defaults to "testdata/golden".
 	Folder string
 }
 
 // Case is one call of the generator.
 type Case struct {
-	// Name names the case and its golden file. It is required, and consists of letters, digits, dots, dashes and
-	// underscores.
+	// Name is the name of the case and its golden file. It is required, and consists of letters, digits, dots, dashes
+	// and underscores.
 	Name string
-	// Reason says what the case tests; it is part of the messages. Defaults to nothing.
+	// Reason describes the purpose of the case. It is part of the messages. Defaults to nothing.
 	Reason string
 
 	// Namespace is the namespace of the component's objects. Defaults to "default".
@@ -63,8 +63,8 @@ type Case struct {
 	ComponentName string
 	// Parameters are the spec of the component. Defaults to an empty map.
 	Parameters types.Unstructurable
-	// References are the Secrets and ConfigMaps that the spec refers to; those without a namespace are in that of the
-	// case. They are loaded into the spec as in operation; if one is missing, the case has the error for which the
+	// References are the Secrets and ConfigMaps that the spec refers to. Their namespace defaults to that of the case.
+	// They are loaded into the spec as in operation; if one is missing, the case fails with the error for which the
 	// component would wait. Defaults to none.
 	References []client.Object
 	// Revision is the revision of the component. Defaults to 1.
@@ -77,17 +77,17 @@ type Case struct {
 	// APIVersions are the API versions of the cluster in addition to the stable versions of Kubernetes, as
 	// "group/version" or "group/version/Kind"; the kinds are namespaced. Defaults to nothing.
 	APIVersions []string
-	// Objects are the objects of the cluster, which the clients in the context read. Defaults to nothing.
+	// Objects are the objects in the cluster. The clients in the context read them. Defaults to nothing.
 	Objects []client.Object
 	// Component is the component that generators get from the context; see generator.ComponentFromContext. Defaults to
 	// none.
 	Component client.Object
 
-	// Random means that values may differ from one call to the next, such as passwords that templates make. Golden
-	// files have "(random)" in their place. Defaults to false: a value that differs is an error.
+	// Random means that values may differ between two calls, such as passwords from templates. Golden files contain
+	// "(random)" instead. Defaults to false: different values are an error.
 	Random bool
 
-	// Err is a part of the expected error; such a case has no golden file. Defaults to success.
+	// Err is a part of the expected error. A case with an error has no golden file. Defaults to success.
 	Err string
 }
 
@@ -114,7 +114,7 @@ func Run(t *testing.T, suite Suite, cases ...Case) {
 
 var fileName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
 
-// complete fills in the defaults of the suite.
+// complete sets the defaults of the suite and checks it.
 func (s *Suite) complete(cases []Case) error {
 	if s.Generator == nil || s.ReconcilerName == "" {
 		return fmt.Errorf("the suite needs Generator and ReconcilerName, got %T and %q", s.Generator, s.ReconcilerName)
@@ -143,7 +143,7 @@ func (c Case) withDefaults() Case {
 	return c
 }
 
-// header is the first line of each golden file; other files in the folder do not have it.
+// header is the first line of each golden file, and of no other file in the folder.
 const header = "# Golden file: go test -generatortest.update writes it.\n"
 
 // render returns the text of a golden file.
@@ -153,7 +153,7 @@ func render(objects []*unstructured.Unstructured) string {
 	for _, object := range objects {
 		document, err := yaml.Marshal(object.Object)
 		if err != nil {
-			// Normalised objects can be encoded, so this is for the eyes of a developer.
+			// Normalized objects can always be encoded; this text is for developers.
 			document = []byte(err.Error() + "\n")
 		}
 		text.WriteString("---\n")
@@ -182,7 +182,7 @@ func (s Suite) compare(caseName string, text string, update bool) []string {
 	if err != nil {
 		return []string{fmt.Sprintf("reading the golden file: %s", err)}
 	}
-	// A checkout on another operating system may have changed the ends of lines.
+	// A checkout on another operating system may have changed the line ends.
 	if diff := diffLines(strings.ReplaceAll(string(golden), "\r\n", "\n"), text); diff != "" {
 		return []string{fmt.Sprintf("the objects differ from %s (-golden +got); if this is intended, -generatortest.update writes it:\n%s", path, diff)}
 	}
@@ -196,12 +196,12 @@ func write(path string, text string) error {
 	return os.WriteFile(path, []byte(text), 0o644)
 }
 
-// diffLines is empty if both are the same.
+// diffLines returns the differences; empty if there are none.
 func diffLines(want, got string) string {
 	return gocmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n"))
 }
 
-// strays finds, or removes, golden files that belong to none of the cases.
+// strays reports golden files without a case, or removes them if update is true.
 func (s Suite) strays(cases []Case, update bool) []string {
 	var known []string
 	for _, c := range cases {
@@ -231,11 +231,11 @@ func (s Suite) strays(cases []Case, update bool) []string {
 	return problems
 }
 
-// hidden is what golden files have instead of a random value.
+// hidden replaces random values in golden files.
 const hidden = "(random)"
 
-// hideRandom replaces values that differ between both results of a generator, in both. It leaves identities as they
-// are: the name of a dependent must not be random. Keys of maps and the lengths of lists must be the same, too.
+// hideRandom replaces, in both results of a generator, the values that differ. Identities of objects, keys of maps and
+// lengths of lists must not be random, and are not hidden.
 func hideRandom(first, second []*unstructured.Unstructured) {
 	for i := range min(len(first), len(second)) {
 		a, b := first[i], second[i]
@@ -245,8 +245,8 @@ func hideRandom(first, second []*unstructured.Unstructured) {
 	}
 }
 
-// hide returns two values: as they are, or the text for random ones if both are single values, and differ. Below maps and
-// lists, it replaces values.
+// hide returns two values, or the text for random values twice if both are scalars that differ. It changes maps and
+// lists in place.
 func hide(a, b any) (any, any) {
 	switch value := a.(type) {
 	case map[string]any:
@@ -313,7 +313,7 @@ func (s Suite) examine(ctx context.Context, c Case, update bool) []string {
 	return append(problems, s.compare(c.Name, text, update)...)
 }
 
-// textOf returns the text of the golden file of a case, and what is wrong if the case does not yield it a second time.
+// textOf returns the text of the golden file of a case, and a failure if generating again yields another result.
 func (s Suite) textOf(ctx context.Context, c Case, scheme *runtime.Scheme, first []*unstructured.Unstructured) (text, failure string) {
 	objects, err := s.generate(ctx, c, scheme)
 	second, problems := normalise(objects, scheme)
@@ -333,7 +333,7 @@ func (s Suite) textOf(ctx context.Context, c Case, scheme *runtime.Scheme, first
 	return text, ""
 }
 
-// generate calls the generator as a reconciler does.
+// generate calls the generator like a reconciler does.
 func (s Suite) generate(ctx context.Context, c Case, scheme *runtime.Scheme) ([]client.Object, error) {
 	clnt, err := rights.NewOfflineClient(rights.OfflineOptions{
 		KubernetesVersion: c.KubernetesVersion, APIVersions: c.APIVersions, Scheme: scheme, Objects: c.Objects,
@@ -382,7 +382,7 @@ func (c Case) load(ctx context.Context, scheme *runtime.Scheme) error {
 	return component.LoadReferences(ctx, reader, c.Namespace, c.Parameters)
 }
 
-// takeStringData does what the API server does when it stores a Secret.
+// takeStringData converts stringData like the API server does when it stores a Secret.
 func takeStringData(secret *corev1.Secret) {
 	if secret.Data == nil {
 		secret.Data = map[string][]byte{}
@@ -393,8 +393,8 @@ func takeStringData(secret *corev1.Secret) {
 	secret.StringData = nil
 }
 
-// normalise returns the objects, sorted, without Go types and without fields that only the server sets; and the
-// problems of objects that it had to leave out.
+// normalise returns the objects, sorted, without Go types and server-set fields, and the problems of objects that it
+// had to leave out.
 func normalise(objects []client.Object, scheme *runtime.Scheme) ([]*unstructured.Unstructured, []string) {
 	var normalised []*unstructured.Unstructured
 	var problems []string
@@ -417,7 +417,7 @@ func normalise(objects []client.Object, scheme *runtime.Scheme) ([]*unstructured
 	return normalised, problems
 }
 
-// check returns the problems of the objects that are wrong in any case.
+// check returns the problems of objects that are always wrong.
 func (s Suite) check(objects []*unstructured.Unstructured, namespace string) []string {
 	var problems []string
 	seen := map[string]bool{}
@@ -427,7 +427,7 @@ func (s Suite) check(objects []*unstructured.Unstructured, namespace string) []s
 		if kind.Kind == "" || u.GetAPIVersion() == "" || u.GetName() == "" {
 			problems = append(problems, fmt.Sprintf("%s: apiVersion, kind and metadata.name are required, got %q, %q and %q", text, u.GetAPIVersion(), kind.Kind, u.GetName()))
 		}
-		// An object may be a dependent, and a deletion hook of each kind: these are applied at different times.
+		// An object may also be a deletion hook of each kind, because these are applied at different times.
 		hook := u.GetAnnotations()[s.ReconcilerName+"/"+types.AnnotationKeySuffixDeletionHook]
 		key := kind.String() + " " + cmp.Or(u.GetNamespace(), namespace) + " " + u.GetName() + " " + hook
 		if seen[key] {

@@ -1,28 +1,28 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package helm makes Helm charts usable as generators.
+// Package helm makes generators from Helm charts.
 //
-// Helm's own SDK renders the chart, so it renders as it does with Helm: subcharts with conditions, tags,
-// aliases and imported values, library charts, .helmignore, values schemas and all template functions.
-// The parameters of the component are the values of the release. Templates see whole numbers among them as integers,
-// as with --set; whole numbers from values files, including the chart's own, are floats.
+// Helm's own SDK renders the chart, so the result is the same as with Helm: subcharts with conditions, tags, aliases
+// and imported values, library charts, .helmignore, values schemas and all template functions. The parameters of the
+// component are the values of the release. Templates see whole numbers in them as integers, as with --set; whole
+// numbers from values files, including the chart's own, are floats.
 //
-// A chart may render to 16 MiB of text. Helm's engine only limits how often a template includes itself; it
-// cannot be interrupted, and the size of its output is known only afterwards. So a chart that repeats a text without
-// end, or renders such a value with tpl, uses up the memory of the process.
+// A chart may render to 16 MiB of text. Helm's engine only limits how often a template includes itself; it cannot be
+// interrupted, and the size of its output is known only afterwards. So a chart that repeats a text endlessly, or
+// renders such a value with tpl, exhausts the memory of the process.
 //
 // # Release
 //
-// .Release.Name and .Release.Namespace are those that the generator is called with, .Release.Revision is the revision
-// of the component, .Release.Service is an option. .Release.IsUpgrade is true if an earlier revision of the component
-// was completely installed (generator.InstalledFromContext), so changing a component whose installation has failed is
-// still an installation. .Capabilities and lookup refer to the target cluster. Objects of the crds folders are managed
-// like all others; a chart should not contain the same definition in its templates.
+// .Release.Name and .Release.Namespace are the arguments of Generate, .Release.Revision is the revision of the
+// component, .Release.Service is an option. .Release.IsUpgrade is true if an earlier revision of the component was
+// completely installed (generator.InstalledFromContext), so changing a component whose installation has failed is still
+// an installation. .Capabilities and lookup refer to the target cluster. Objects of the crds folders are managed like
+// all others; a chart should not contain the same definition in its templates.
 //
-// Rendered objects are used again until the component, the chart, or the API of the target cluster has changed, unless
-// templates call lookup or there is a post-renderer without fingerprint. Random values and the current time in
-// templates change at the same moments; to keep a generated password, for instance, look it up first.
+// Rendered objects are reused until the component, the chart, or the API of the target cluster changes, unless
+// templates call lookup or a post-renderer has no fingerprint. Random values and the current time in templates change
+// at the same moments; to keep a generated password, for instance, look it up first.
 //
 // # Annotations
 //
@@ -32,9 +32,8 @@
 //
 // # Hooks
 //
-// Hooks are not applied in a special way. They become objects in waves of their own: pre hooks before wave 0,
-// post hooks after it. Let w be the helm.sh/hook-weight, an integer between -100 and 100 that
-// defaults to 0:
+// Hooks are not applied in a special way. They become objects in waves of their own: pre hooks before wave 0, post
+// hooks after it. Let w be the helm.sh/hook-weight, an integer between -100 and 100 that defaults to 0:
 //
 //	helm.sh/hook                       apply-order   purge-order, with hook-succeeded
 //	pre-install, pre-upgrade           w-101         -1
@@ -42,7 +41,7 @@
 //	both for the same event            w-101         201
 //
 // The delete policy before-hook-creation, which is the default, becomes update-policy recreate. With hook-succeeded,
-// the object is purged when it is ready, at the stated order; a Job or Pod that has succeeded also if another hook
+// the object is purged when it is ready, at the stated order; a succeeded Job or Pod is purged even if another hook
 // fails. hook-failed becomes purge-on-failure: the object is deleted when it has failed, and the component is in state
 // Error until its spec is changed.
 //
@@ -57,18 +56,17 @@
 // deletion of the component until a user deletes it, upon which it runs again, or sets the annotation
 // skip-deletion-hooks on the component. An object with both kinds of hooks is deleted and created again in between.
 //
-// Hooks for pre-rollback, post-rollback, test and test-success are for releases of a command line, not for components.
-// They are left out unless the context asks for them (generator.Surroundings). They then become release hooks
-// (annotation release-hook, with the value test for both kinds of tests) with the orders of the table (those of post
-// hooks for tests), reconcile-policy on-object-or-component-change, and delete policies as above. A hook for both sides
-// of a rollback runs before it.
+// Hooks for pre-rollback, post-rollback, test and test-success are for releases of clm, not for components. They are
+// left out unless the context asks for them (generator.Surroundings). They then become release hooks (annotation
+// release-hook, with the value test for both kinds of tests) with the orders of the table (those of post hooks for
+// tests), reconcile-policy on-object-or-component-change, and delete policies as above. A hook for both sides of a
+// rollback runs before it.
 //
 // Objects with the hook crd-install, which was meant for Helm 2, are left out: Helm 3 leaves out objects with unknown
-// hooks, and charts for both versions contain the same definitions in folder crds. Other unknown hooks are refused.
+// hooks, and charts for both versions contain the same definitions in the crds folder. Other unknown hooks are refused.
 // Hook annotations in crds folders have no effect.
 //
-// If an object carries an annotation of the reconciler that one of these rules would set to another value, it
-// is refused.
+// An object is refused if one of its annotations of the reconciler has another value than these rules would set.
 package helm
 
 import (
@@ -103,13 +101,13 @@ var (
 	_ manifests.Pure                   = &HelmGenerator{}
 )
 
-// fingerprintVersion must change whenever this package or the Helm SDK begins to render other objects from
-// the same chart.
+// fingerprintVersion must change whenever this package or the Helm SDK renders other objects from the same chart than
+// before.
 const fingerprintVersion = "helm/2"
 
 // New returns a generator for the chart at chartPath, which is a folder or a packaged chart (.tgz). It reads the chart
 // once. If fsys is nil, the path is one of the operating system; otherwise a leading slash of the path is ignored. To
-// embed a chart into the program, use the pattern all:, or files such as _helpers.tpl are missing.
+// embed a chart into the program, use the pattern all:, or files such as _helpers.tpl will be missing.
 func New(fsys fs.FS, chartPath string, options Options) (*HelmGenerator, error) {
 	chart, err := helm.Load(fsys, chartPath)
 	if err != nil {
@@ -118,14 +116,14 @@ func New(fsys fs.FS, chartPath string, options Options) (*HelmGenerator, error) 
 	return &HelmGenerator{chart: chart, options: options}, nil
 }
 
-// WithParameterTransformer returns a generator that transforms the parameters first; see manifests.NewGenerator. This
-// one does not change.
+// WithParameterTransformer returns a generator that transforms the parameters first; see manifests.NewGenerator. The
+// receiver does not change.
 func (g *HelmGenerator) WithParameterTransformer(transformer manifests.ParameterTransformer) manifests.TransformableGenerator {
 	return manifests.NewGenerator(g).WithParameterTransformer(transformer)
 }
 
-// WithObjectTransformer returns a generator that transforms the objects afterwards; see manifests.NewGenerator. This
-// one does not change.
+// WithObjectTransformer returns a generator that transforms the objects afterwards; see manifests.NewGenerator. The
+// receiver does not change.
 func (g *HelmGenerator) WithObjectTransformer(transformer manifests.ObjectTransformer) manifests.TransformableGenerator {
 	return manifests.NewGenerator(g).WithObjectTransformer(transformer)
 }
@@ -134,7 +132,7 @@ func (g *HelmGenerator) WithObjectTransformer(transformer manifests.ObjectTransf
 type ChartInfo struct {
 	Name    string
 	Version string
-	// AppVersion is the version of the chart's application; empty if the chart does not give it.
+	// AppVersion is the version of the chart's application; empty if the chart has none.
 	AppVersion string
 }
 
@@ -152,8 +150,8 @@ func (g *HelmGenerator) Fingerprint() string {
 	return fingerprintVersion + " " + g.chart.Fingerprint() + " " + options
 }
 
-// Generate renders the chart with the given parameters as values. The context must have the reconciler
-// name, the client, the component revision and the installation state. All returned objects are unstructured.
+// Generate renders the chart with the given parameters as values. The context must contain the reconciler name, the
+// client, the component revision and the installation state. All returned objects are unstructured.
 func (g *HelmGenerator) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
 	reconcilerName, err := generator.ReconcilerNameFromContext(ctx)
 	if err != nil {
@@ -192,7 +190,7 @@ func (g *HelmGenerator) Generate(ctx context.Context, namespace string, name str
 	return objects, nil
 }
 
-// release returns the release that templates see.
+// release returns the release for the templates.
 func (g *HelmGenerator) release(ctx context.Context, namespace string, name string, parameters types.Unstructurable) (helm.Release, error) {
 	revision, err := generator.ComponentRevisionFromContext(ctx)
 	if err != nil {
@@ -210,19 +208,19 @@ func (g *HelmGenerator) release(ctx context.Context, namespace string, name stri
 		Name:      name,
 		Namespace: namespace,
 		Revision:  revision,
-		// During revision 1, the component was not installed before. Calling it an upgrade as soon as it is installed
-		// would run upgrade hooks without any change of the component.
+		// A component is not an upgrade during revision 1. Treating it as one once it is installed would run upgrade
+		// hooks without any change of the component.
 		Upgrade:      installed && revision > 1,
 		Values:       manifest.ValuesOf(parameters),
 		Capabilities: capabilitiesOf(discovery),
 		Service:      g.options.ReleaseService,
 		PostRenderer: g.options.PostRenderer,
-		// Taking the client from the context marks the result as dependent on the cluster.
+		// Getting the client from the context marks the result as dependent on the cluster.
 		Client: func() (client.Client, error) { return generator.ClientFromContext(ctx) },
 	}, nil
 }
 
-// capabilitiesOf lists, as Helm does, the API versions and, per API version, the kinds.
+// capabilitiesOf returns, like Helm, all API versions and all kinds with their API version.
 func capabilitiesOf(discovery *cluster.Discovery) helm.Capabilities {
 	capabilities := helm.Capabilities{
 		Version:     discovery.Version.GitVersion,
@@ -257,8 +255,8 @@ type Options struct {
 	PostRenderer PostRenderer
 }
 
-// PostRenderer changes the rendered objects before Helm's annotations are interpreted. Post-renderers that were
-// written for Helm work. Other than with Helm, they also get hooks and the objects of the crds folders.
+// PostRenderer changes the rendered objects before Helm's annotations are interpreted. Post-renderers that were written
+// for Helm work. Unlike with Helm, they also get hooks and the objects of the crds folders.
 type PostRenderer interface {
 	// Run gets all objects, in the order of rendering, as a stream of YAML documents, each of which begins with the
 	// comment "# Source: " and the name of its template. It returns the objects to use instead, possibly in the same

@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kustomize makes kustomizations usable as generators.
+// Package kustomize makes generators from kustomizations.
 //
-// Kustomize's own SDK builds the objects, so they are those of "kustomize build". References of a kustomization, such
-// as ../base, may lead anywhere on the file system; they are read when the generator is made. References that Kustomize
-// would fetch (a URL, a repository) are refused. A folder without kustomization file is a kustomization of all YAML
-// files in it and below, except those that begin with a dot.
+// Kustomize's own SDK builds the objects, so the result is that of "kustomize build". References of a kustomization,
+// such as ../base, may lead anywhere on the file system; they are read when the generator is created. References that
+// Kustomize would fetch (a URL, a repository) are refused. A folder without kustomization file is a kustomization of
+// all YAML files in and below it, except those that begin with a dot.
 //
 // # Templates
 //
-// Before the build, the files in the folder of the kustomization are rendered as Go templates, unless the options say
-// otherwise. Their data are the parameters of the component. A template that one file defines can be used in all. The
-// functions are sprig's (without env, expandenv and getHostByName) and:
+// Before the build, the files in the folder of the kustomization are rendered as Go templates, unless the options
+// disable that. Their data are the parameters of the component. All templates may use templates that one file defines.
+// The functions are sprig's (without env, expandenv and getHostByName) and:
 //
 //	toYaml, fromYaml, fromYamlArray,    conversions; an error where sprig's counterparts yield nothing
 //	toJson, toPrettyJson, toRawJson,    (the prefix must changes nothing)
@@ -59,6 +59,6 @@
 //
 // # Purity
 //
-// Objects are used again until the component or the kustomization changes; if templates called kubernetesVersion or
-// apiResources, also until their results change; if they looked up objects, not at all.
+// Objects are reused until the component or the kustomization changes; if templates called kubernetesVersion or
+// apiResources, also until their results change. If templates looked up objects, they are not reused at all.
 package kustomize

@@ -23,20 +23,19 @@ import (
 	"github.com/component-operator/runtime/pkg/generator"
 )
 
-// occasion is one rendering of one kustomization. It lives no longer than that, therefore it may
-// keep the context.
+// occasion is one rendering of one kustomization. It may contain the context, because it lives no longer.
 type occasion struct {
 	ctx       context.Context
 	namespace string
 	name      string
-	// readable holds the files that templates can read.
+	// readable contains the files that templates can read.
 	readable map[string][]byte
-	// remote are the clients for clusters that templates read by kubeconfig.
+	// remote contains the clients for clusters that templates read by kubeconfig.
 	remote map[string]client.Client
 }
 
-// functions returns the template functions that only kustomizations have. Each reads the context
-// only when it is called, because reading makes the result depend on a cluster. Their results are copies.
+// functions returns the template functions specific to kustomizations. Each reads the context only when it is called,
+// because reading it makes the result depend on a cluster. Their results are copies.
 func (o *occasion) functions() map[string]any {
 	functions := map[string]any{
 		"namespace":         func() string { return o.namespace },
@@ -54,7 +53,7 @@ func (o *occasion) functions() map[string]any {
 	return functions
 }
 
-// errNoLocalLookup is the error of localLookup and its relatives when the author of the operator has disabled them.
+// errNoLocalLookup is the error of localLookup and similar functions if the operator's author has disabled them.
 var errNoLocalLookup = errors.New("this operator does not let templates look into its own cluster")
 
 func (o *occasion) lookups() map[string]any {
@@ -84,7 +83,7 @@ func (o *occasion) lookups() map[string]any {
 	}
 }
 
-// elsewhere reads the cluster of a kubeconfig.
+// elsewhere returns a Lookup for the cluster of a kubeconfig.
 func (o *occasion) elsewhere(kubeConfig string) templating.Lookup {
 	return templating.NewLookup(o.ctx, func() (client.Client, error) {
 		generator.MarkClusterRead(o.ctx)
@@ -103,7 +102,7 @@ func (o *occasion) elsewhere(kubeConfig string) templating.Lookup {
 	})
 }
 
-// listFiles returns the paths that match a pattern, sorted. An asterisk does not match slashes, two asterisks do.
+// listFiles returns the paths that match a pattern, sorted. One asterisk does not match slashes; two do.
 func (o *occasion) listFiles(pattern string) ([]string, error) {
 	matcher, err := glob.Compile(pattern, '/')
 	if err != nil {

@@ -28,11 +28,11 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Options say how to read the files of a kustomization. The kustomization's own settings (in .component-config.yaml)
-// win.
+// Options define how the files of a kustomization are read. The kustomization's own settings (in
+// .component-config.yaml) win.
 type Options struct {
-	// TemplateSuffix is the suffix of the names of templates; rendering removes it. Defaults to
-	// the empty string, which makes all files templates.
+	// TemplateSuffix is the suffix of the names of templates. Rendering removes it. Defaults to the empty string, which
+	// makes all files templates.
 	TemplateSuffix *string
 	// LeftTemplateDelimiter defaults to "{{"; so does the empty string.
 	LeftTemplateDelimiter *string
@@ -41,12 +41,12 @@ type Options struct {
 	// Decryptor gets all files before they are used, including those outside of the kustomization's folder. Defaults to
 	// none.
 	Decryptor manifests.Decryptor
-	// DisableTemplating turns templates off, so that text that looks like a template is left alone, unless the
-	// kustomization itself asks for templates. It also applies to included kustomizations. Defaults to false.
+	// DisableTemplating disables templates, so that text that looks like a template stays the same, unless the
+	// kustomization itself enables them. It also applies to included kustomizations. Defaults to false.
 	DisableTemplating bool
 	// RootOnly prevents the kustomization, and each of its bases, from reading files outside of its own folder,
-	// including by symbolic links, as "kustomize build" does. It also refuses the setting includedFiles. Use it for
-	// kustomizations that you do not trust. Defaults to false, which is LoadRestrictionsNone.
+	// including by symbolic links, like "kustomize build" does. It also refuses the setting includedFiles. Use it for
+	// untrusted kustomizations. Defaults to false, which is LoadRestrictionsNone.
 	RootOnly bool
 }
 
@@ -68,14 +68,14 @@ var (
 	_ manifests.Pure                   = &KustomizeGenerator{}
 )
 
-// fingerprintVersion must change whenever this package, its template functions, or the Kustomize SDK begin to yield
-// other objects from the same kustomization.
+// fingerprintVersion must change whenever this package, its template functions, or the Kustomize SDK yields other
+// objects from the same kustomization than before.
 const fingerprintVersion = "kustomize/1"
 
-// New returns a generator for the kustomization in the folder kustomizationPath. It reads all
-// files and references once. If fsys is nil, the path is one of the operating system; otherwise a leading slash of
-// the path is ignored. To embed a kustomization into the program, use the pattern all:, or files such as
-// .component-config.yaml are missing.
+// New returns a generator for the kustomization in the folder kustomizationPath. It reads all files and references
+// once. If fsys is nil, the path is one of the operating system; otherwise a leading slash of the path is ignored. To
+// embed a kustomization into the program, use the pattern all:, or files such as .component-config.yaml will be
+// missing.
 func New(fsys fs.FS, kustomizationPath string, options Options) (*KustomizeGenerator, error) {
 	source, folder, err := newSource(fsys, kustomizationPath, options.Decryptor)
 	if err != nil {
@@ -101,14 +101,14 @@ func New(fsys fs.FS, kustomizationPath string, options Options) (*KustomizeGener
 	}, nil
 }
 
-// WithParameterTransformer returns a generator that transforms the parameters first; see manifests.NewGenerator. This
-// one does not change.
+// WithParameterTransformer returns a generator that transforms the parameters first; see manifests.NewGenerator. The
+// receiver does not change.
 func (g *KustomizeGenerator) WithParameterTransformer(transformer manifests.ParameterTransformer) manifests.TransformableGenerator {
 	return manifests.NewGenerator(g).WithParameterTransformer(transformer)
 }
 
-// WithObjectTransformer returns a generator that transforms the objects afterwards; see manifests.NewGenerator. This
-// one does not change.
+// WithObjectTransformer returns a generator that transforms the objects afterwards; see manifests.NewGenerator. The
+// receiver does not change.
 func (g *KustomizeGenerator) WithObjectTransformer(transformer manifests.ObjectTransformer) manifests.TransformableGenerator {
 	return manifests.NewGenerator(g).WithObjectTransformer(transformer)
 }
@@ -123,8 +123,8 @@ func (g *KustomizeGenerator) Fingerprint() string {
 	return fingerprintVersion + " " + g.fingerprint
 }
 
-// Generate renders the templates with the given parameters as data, and builds the kustomization. The functions that
-// the templates call decide which values the context must have. All returned objects are unstructured.
+// Generate renders the templates with the given parameters as data, and builds the kustomization. Which values the
+// context must contain depends on the functions that the templates call. All returned objects are unstructured.
 func (g *KustomizeGenerator) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func (g *KustomizeGenerator) Generate(ctx context.Context, namespace string, nam
 	return objects, nil
 }
 
-// render adds the files of the kustomization to the file system.
+// render adds the files of the kustomization to the file system, rendering the templates.
 func (k *kustomization) render(occasion *occasion, data map[string]any, fsys *kustomize.Memory) error {
 	for name, file := range k.outputs {
 		if file.template == "" {
@@ -179,7 +179,7 @@ func (k *kustomization) render(occasion *occasion, data map[string]any, fsys *ku
 		if template == "" {
 			continue
 		}
-		// Templates may change their data; other templates must not see that.
+		// Templates may change their data; the change must not affect other templates.
 		text, err := renderer.Render(template, manifests.MergeMaps(nil, data))
 		if err != nil {
 			return err
@@ -189,7 +189,7 @@ func (k *kustomization) render(occasion *occasion, data map[string]any, fsys *ku
 	return nil
 }
 
-// fingerprint leaves out the absolute paths of the folders, because they may change with a restart.
+// fingerprint does not include the absolute paths of the folders, because they may change with a restart.
 func fingerprint(kustomizations []*kustomization, plain map[string][]byte) string {
 	hash := sha256.New()
 	add := func(name string, content []byte) {
@@ -226,10 +226,10 @@ type config struct {
 	Values                 values   `json:"values"`
 }
 
-// values are decoded so that integers stay integers.
+// values are default values. Integers are decoded as integers.
 type values map[string]any
 
-// UnmarshalJSON refuses everything but maps. Values that are null are given, too.
+// UnmarshalJSON refuses everything but maps. A null counts as given.
 func (v *values) UnmarshalJSON(raw []byte) error {
 	if err := utiljson.Unmarshal(raw, (*map[string]any)(v)); err != nil {
 		return fmt.Errorf("values is not a map: %w", err)
@@ -240,7 +240,7 @@ func (v *values) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// readConfig lays the configuration file of a folder, if it has one, over the options.
+// readConfig merges the configuration file of a folder, if it exists, over the options.
 func readConfig(source *source, folder string, options Options) (config, error) {
 	var c config
 	raw, err := source.read(path.Join(folder, configFile))
@@ -256,7 +256,7 @@ func readConfig(source *source, folder string, options Options) (config, error) 
 			return config{}, fmt.Errorf("parsing %s: %w", configFile, err)
 		}
 	}
-	// These settings have a meaning only with templates.
+	// These settings make sense only with templates.
 	asksForTemplates := c.TemplateSuffix != nil || c.LeftTemplateDelimiter != nil || c.RightTemplateDelimiter != nil || c.Values != nil
 	c.Templating = cmp.Or(c.Templating, new(!options.DisableTemplating || asksForTemplates))
 	c.TemplateSuffix = cmp.Or(c.TemplateSuffix, options.TemplateSuffix, new(""))
@@ -265,7 +265,7 @@ func readConfig(source *source, folder string, options Options) (config, error) 
 	return c, nil
 }
 
-// readIgnoreRules returns which files of a folder are left out.
+// readIgnoreRules returns a matcher for the files to be left out.
 func readIgnoreRules(source *source, folder string) (gitignore.Matcher, error) {
 	raw, err := source.read(path.Join(folder, ignoreFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -281,7 +281,7 @@ func readIgnoreRules(source *source, folder string) (gitignore.Matcher, error) {
 	return gitignore.NewMatcher(patterns), nil
 }
 
-// isIgnored takes a path relative to the folder. Files in an ignored folder are ignored, whatever other rules say.
+// isIgnored takes a path relative to the folder. Files in an ignored folder are ignored regardless of other rules.
 func isIgnored(name string, rules gitignore.Matcher) bool {
 	segments := strings.Split(name, "/")
 	for i := range segments {
@@ -292,7 +292,7 @@ func isIgnored(name string, rules gitignore.Matcher) bool {
 	return false
 }
 
-// bounds are the folders from which a kustomization may read. A symbolic link in them must not lead out of them.
+// bounds are the folders that a kustomization may read. Symbolic links in them must not lead out of them.
 type bounds struct {
 	// roots are absolute and slash-separated.
 	roots []string
@@ -300,8 +300,8 @@ type bounds struct {
 	resolve func(name string) (string, error)
 }
 
-// newBounds returns bounds without folders. Only paths of the operating system are resolved: other file systems keep
-// their links within themselves.
+// newBounds returns bounds without folders. Only paths of the operating system are resolved, because links in other
+// file systems cannot leave them.
 func newBounds(native bool) *bounds {
 	b := &bounds{resolve: func(name string) (string, error) { return name, nil }}
 	if native {
@@ -313,15 +313,15 @@ func newBounds(native bool) *bounds {
 	return b
 }
 
-// add allows reading in a folder.
+// add allows reading a folder.
 func (b *bounds) add(folder string) {
 	if b != nil && !slices.Contains(b.roots, folder) {
 		b.roots = append(b.roots, folder)
 	}
 }
 
-// check returns kustomize.ErrOutside if a file or folder must not be read, or another error if that is unknown, for
-// instance because it does not exist.
+// check returns kustomize.ErrOutside if a file or folder must not be read, or another error if it cannot tell, for
+// instance because the file does not exist.
 func (b *bounds) check(name string) error {
 	if b == nil {
 		return nil

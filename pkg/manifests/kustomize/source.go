@@ -23,19 +23,19 @@ import (
 	"github.com/component-operator/runtime/pkg/manifests"
 )
 
-// source reads files and decrypts them, each at most once. Paths are absolute and slash-separated; they begin at the
-// top of the file system.
+// source reads files and decrypts them, each at most once. Paths are absolute, slash-separated, and begin at the top of
+// the file system.
 type source struct {
 	fsys      fs.FS
 	decryptor manifests.Decryptor
-	// displayed shortens paths to what the caller passed in.
+	// displayed shortens paths to the form that the caller has used.
 	displayed func(name string) string
 	files     map[string][]byte
 	// bounds restrict which files may be read; nil allows all.
 	bounds *bounds
 }
 
-// newSource also returns the path of the kustomization as a path of the source.
+// newSource also returns the path of the kustomization within the source.
 func newSource(fsys fs.FS, name string, decryptor manifests.Decryptor) (*source, string, error) {
 	s := &source{fsys: fsys, decryptor: decryptor, files: map[string][]byte{}}
 	if fsys != nil {
@@ -59,7 +59,7 @@ func newSource(fsys fs.FS, name string, decryptor manifests.Decryptor) (*source,
 	return s, filepath.ToSlash(absolute), nil
 }
 
-// relative returns the path in the form of fs.FS.
+// relative returns the path in the form that fs.FS needs.
 func relative(name string) string {
 	if name = strings.TrimPrefix(name, "/"); name == "" {
 		return "."
@@ -92,8 +92,8 @@ func (s *source) read(name string) ([]byte, error) {
 	return content, nil
 }
 
-// list returns the paths of all files in a folder and below, sorted. Symbolic links are followed, unless they lead out
-// of the bounds.
+// list returns the paths of all files in and below a folder, sorted. It follows symbolic links, unless they lead out of
+// the bounds.
 func (s *source) list(folder string) ([]string, error) {
 	info, err := s.stat(folder)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *source) list(folder string) ([]string, error) {
 	return s.listBelow(folder, []fs.FileInfo{info})
 }
 
-// listBelow takes the folders on the path, the last of which is the one to list.
+// listBelow is list with the folders on the path; the last one is the folder to list.
 func (s *source) listBelow(folder string, parents []fs.FileInfo) ([]string, error) {
 	entries, err := fs.ReadDir(s.fsys, relative(folder))
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *source) listBelow(folder string, parents []fs.FileInfo) ([]string, erro
 	for _, entry := range entries {
 		name := path.Join(folder, entry.Name())
 		if entry.Type()&fs.ModeSymlink != 0 && errors.Is(s.bounds.check(name), kustomize.ErrOutside) {
-			// Only a reference to it is an error.
+			// Only a reference to the link is an error.
 			continue
 		}
 		info, err := s.stat(name)
@@ -141,12 +141,12 @@ func (s *source) listBelow(folder string, parents []fs.FileInfo) ([]string, erro
 	return found, nil
 }
 
-// contains reports whether a path is a folder or lies below it.
+// contains reports whether a path is the folder or lies below it.
 func contains(folder, name string) bool {
 	return name == folder || folder == "/" || strings.HasPrefix(name, folder+"/")
 }
 
-// between returns the path from a folder to a file or folder; both are absolute.
+// between returns the relative path from a folder to a file or folder. Both arguments are absolute.
 func between(folder, name string) string {
 	up := ""
 	for !contains(folder, name) {
@@ -161,21 +161,21 @@ type kustomization struct {
 	// folder is a path of the source.
 	folder string
 	config config
-	// readable holds the files that templates can read, by the paths that they use.
+	// readable contains the files that templates can read, by the paths that they use.
 	readable map[string][]byte
-	// outputs are the files that Kustomize gets, by their paths relative to the folder.
+	// outputs are the files for Kustomize, by their paths relative to the folder.
 	outputs map[string]output
 	// templates is nil if there are none.
 	templates *templating.Set
 }
 
-// output is a file for Kustomize: either the result of a template, or the original content.
+// output is a file for Kustomize: the result of a template, or the original content.
 type output struct {
 	template string
 	content  []byte
 }
 
-// loader reads a kustomization and those that it includes.
+// loader reads a kustomization and the included ones.
 type loader struct {
 	source  *source
 	folders []string
@@ -197,7 +197,7 @@ func (l *loader) load(folder string, options Options) error {
 	}
 	l.loaded = append(l.loaded, k)
 
-	// They get the options about which files are read, but not the suffix and delimiters of templates.
+	// They inherit the options for reading files, but not the suffix and delimiters of templates.
 	inherited := Options{Decryptor: options.Decryptor, DisableTemplating: options.DisableTemplating, RootOnly: options.RootOnly}
 	for _, name := range k.config.IncludedKustomizations {
 		target, err := k.outside(name)
@@ -253,7 +253,7 @@ func (k *kustomization) read(source *source, options Options) error {
 	return k.readIncluded(source)
 }
 
-// readFile reads a file of the kustomization. It returns the file if it is a template.
+// readFile reads a file of the kustomization. If it is a template, it is returned; otherwise, it becomes an output.
 func (k *kustomization) readFile(source *source, file string, rules gitignore.Matcher) (*templating.File, error) {
 	name := k.relative(file)
 	content, err := source.read(file)
@@ -325,7 +325,7 @@ func (k *kustomization) complete() error {
 	return k.addOutput("kustomization.yaml", output{content: raw})
 }
 
-// readIncluded reads the files outside the folder that templates can read.
+// readIncluded reads the files outside of the folder that templates can read.
 func (k *kustomization) readIncluded(source *source) error {
 	for _, name := range k.config.IncludedFiles {
 		if source.bounds != nil {
@@ -371,10 +371,10 @@ func (k *kustomization) outside(name string) (string, error) {
 	return target, nil
 }
 
-// followReferences reads the files to which the kustomizations refer outside of their folders: bases, components,
-// patches and the like. It returns these files by their paths; they are not templates. In kustomization files that are
-// templates, it follows all references without expressions, even below a condition that may be false. It fails if one
-// of the files must not be read.
+// followReferences reads the files outside of their folders that the kustomizations refer to, such as bases, components
+// and patches. It returns these files by path; they are not templates. In kustomization files that are templates, it
+// follows all references without expressions, even below a condition that may be false. It fails if one of the files
+// must not be read.
 func (l *loader) followReferences() (map[string][]byte, error) {
 	f := &follower{loader: l, found: map[string][]byte{}}
 	for _, folder := range l.folders {
@@ -385,7 +385,7 @@ func (l *loader) followReferences() (map[string][]byte, error) {
 	return f.found, nil
 }
 
-// follower gives Walk the files before they are rendered.
+// follower provides Walk with the files before they are rendered.
 type follower struct {
 	loader *loader
 	found  map[string][]byte
@@ -412,7 +412,7 @@ func (f *follower) ReadFile(name string) ([]byte, error) {
 	k := f.kustomization(name)
 	if k == nil {
 		if kustomize.IsKustomization(path.Base(name)) {
-			// Each base may read in its own folder.
+			// Each base may read from its own folder.
 			f.loader.source.bounds.add(path.Dir(name))
 		}
 		content, err := f.loader.source.read(name)
@@ -431,7 +431,7 @@ func (f *follower) ReadFile(name string) ([]byte, error) {
 // visit reads the file of a reference if it is outside of the loaded kustomizations.
 func (f *follower) visit(reference kustomize.Reference) error {
 	if k := f.kustomization(reference.Path); k != nil {
-		// A symbolic link that leads elsewhere is not among its files.
+		// A symbolic link that leads elsewhere is not one of its files.
 		if err := f.loader.source.bounds.check(reference.Path); errors.Is(err, kustomize.ErrOutside) {
 			return err
 		}
@@ -454,17 +454,17 @@ func (f *follower) kustomization(name string) *kustomization {
 	return nil
 }
 
-// expression matches an expression with its delimiters.
+// expression returns an expression that matches a template expression with its delimiters.
 func (c config) expression() *regexp.Regexp {
 	left, right := cmp.Or(*c.LeftTemplateDelimiter, "{{"), cmp.Or(*c.RightTemplateDelimiter, "}}")
 	return regexp.MustCompile(`(?s)` + regexp.QuoteMeta(left) + `.*?` + regexp.QuoteMeta(right))
 }
 
-// placeholder stands for the value of an expression. No file has that name.
+// placeholder replaces expressions. No file name contains it.
 const placeholder = "\uFFFD"
 
-// withoutExpressions usually makes a template readable as YAML: lines with nothing but expressions are
-// conditions and loops, which it drops.
+// withoutExpressions makes most templates readable as YAML: it drops lines with nothing but expressions, which are
+// conditions and loops.
 func withoutExpressions(text []byte, expression *regexp.Regexp) []byte {
 	marked := expression.ReplaceAllString(string(text), placeholder)
 	var lines []string

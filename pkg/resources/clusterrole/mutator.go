@@ -10,14 +10,14 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
-// AddRule records, as an edit of the rules, that a rule is added, unless there is an equal one.
+// AddRule records, as an edit of the rules, that a rule is added unless an equal one exists.
 func (m *Mutator) AddRule(rule rbacv1.PolicyRule) {
 	rule = *rule.DeepCopy()
 	m.EditRules(handlers.Infallible(func(e *editors.PolicyRulesEditor) { e.EnsureRule(rule) }))
 }
 
-// SetAggregationRule records which other ClusterRoles have the rules of this one. Nil records that it has rules of its
-// own. Within a feature, the last call wins.
+// SetAggregationRule records which other ClusterRoles contribute their rules to this one. Nil means that it has rules
+// of its own. Within a feature, the last call wins.
 func (m *Mutator) SetAggregationRule(rule *rbacv1.AggregationRule) {
 	rule = rule.DeepCopy()
 	m.aggregation.Record(handlers.Infallible(func(field **rbacv1.AggregationRule) { *field = rule }))

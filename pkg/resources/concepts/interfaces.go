@@ -15,25 +15,25 @@ import (
 
 // Alive is implemented by resources that run something, such as a Deployment.
 type Alive interface {
-	// ConvergingStatus returns how far the object is as it was last recorded (see ObservationRecorder).
+	// ConvergingStatus returns the progress of the recorded object (see ObservationRecorder).
 	ConvergingStatus(op ConvergingOperation) (AliveStatusWithReason, error)
 }
 
 // Completable is implemented by resources that run to completion, such as a Job.
 type Completable interface {
-	// ConvergingStatus returns how far the object is as it was last recorded.
+	// ConvergingStatus returns the progress of the recorded object.
 	ConvergingStatus(op ConvergingOperation) (CompletionStatusWithReason, error)
 }
 
 // Operational is implemented by resources that work without running something themselves, such as a Service.
 type Operational interface {
-	// ConvergingStatus returns how far the object is as it was last recorded.
+	// ConvergingStatus returns the progress of the recorded object.
 	ConvergingStatus(op ConvergingOperation) (OperationalStatusWithReason, error)
 }
 
-// Graceful is implemented by resources that can tell how well they do their job while they are not as their spec asks.
+// Graceful is implemented by resources that can report how well they do their job before they match their spec.
 type Graceful interface {
-	// GraceStatus returns how well the object does its job, as it was last recorded.
+	// GraceStatus returns how well the recorded object does its job.
 	GraceStatus() (GraceStatusWithReason, error)
 }
 
@@ -41,70 +41,70 @@ type Graceful interface {
 type Suspendable interface {
 	// DeleteOnSuspend reports whether the object is deleted as soon as it is suspended.
 	DeleteOnSuspend() bool
-	// Suspend lets the next call of Mutate return the suspended form.
+	// Suspend makes the next call of Mutate produce the suspended form.
 	Suspend() error
-	// SuspensionStatus returns how far the suspension of the object is, as it was last recorded.
+	// SuspensionStatus returns the progress of the suspension of the recorded object.
 	SuspensionStatus() (SuspensionStatusWithReason, error)
 }
 
 // Guardable is implemented by resources that are applied only if a guard allows it.
 type Guardable interface {
-	// GuardStatus returns whether the object may be applied. As long as it is Blocked, neither the object nor what
-	// comes later is applied.
+	// GuardStatus returns whether the object may be applied. While it is Blocked, neither the object nor later
+	// resources are applied.
 	GuardStatus() (GuardStatusWithReason, error)
 }
 
-// DataExtractable is implemented by resources that others need data of.
+// DataExtractable is implemented by resources that provide data to others.
 type DataExtractable interface {
-	// ExtractData reads data from the object as it was last recorded.
+	// ExtractData reads data from the recorded object.
 	ExtractData() error
 }
 
-// ObservationRecorder is implemented by resources that keep an object as it is in the cluster, because other methods
-// speak about it.
+// ObservationRecorder is implemented by resources that record the object as it is in the cluster, for their other
+// methods.
 type ObservationRecorder interface {
-	// RecordObservation keeps the object, which has the Go type of the resource's own object, and must not be changed
-	// afterwards.
+	// RecordObservation records the object. It must have the Go type of the resource's own object, and must not be
+	// changed afterwards.
 	RecordObservation(object client.Object) error
 }
 
-// Amendable is implemented by resources whose mutations can be applied to a given manifest. This is necessary if a
-// resource is suspendable, or if it comes after one whose data are extracted, because its manifest has been changed by
-// transformers then.
+// Amendable is implemented by resources that can apply their mutations to a given manifest. A resource must implement
+// it if it is suspendable or follows a resource whose data are extracted, because transformers have already changed its
+// manifest by then.
 type Amendable interface {
-	// Amend applies the mutations to a manifest that has none of them yet, and then, if suspended, what suspends it.
+	// Amend applies all mutations to a manifest without any; if suspended, it then applies the suspension.
 	Amend(manifest client.Object, suspended bool) error
-	// AmendSuspended applies what suspends it to a manifest that has all other mutations.
+	// AmendSuspended applies the suspension to a manifest that already has all mutations.
 	AmendSuspended(manifest client.Object) error
 }
 
-// Warning is implemented by resources that notice mistakes which are no errors, such as a selector that matches no
+// Warning is implemented by resources that report mistakes that are not errors, such as a selector that matches no
 // container.
 type Warning interface {
-	// Warnings returns what the last mutation has noticed.
+	// Warnings returns the warnings of the last mutation.
 	Warnings() []string
 }
 
-// Registered is implemented by resources that say how they take part in a set of resources.
+// Registered is implemented by resources that describe how they take part in a set of resources.
 type Registered interface {
 	Registration() Registration
 }
 
-// Registration says how a resource takes part in a set of resources. The zero value is that of a resource without any
+// Registration describes how a resource takes part in a set of resources. The zero value is for a resource without
 // options.
 type Registration struct {
 	// Gate decides whether the object exists: if it is off, the object is deleted. Nil means that it is on.
 	Gate feature.Gate
-	// ReadOnly means that the object has another owner: it is read, and never written or deleted.
+	// ReadOnly means that the object has another owner: it is read, but never written or deleted.
 	ReadOnly bool
-	// Absence says what it means if a read-only object does not exist.
+	// Absence is the meaning of a missing read-only object.
 	Absence Absence
-	// Auxiliary means that nothing waits until the object is ready, and that its health does not count.
+	// Auxiliary means that nothing waits for the object to be ready, and that its health does not count.
 	Auxiliary bool
-	// GracePeriod is how long the object may be not ready before its GraceStatus counts; zero means that the set
-	// decides.
+	// GracePeriod is how long the object may be unready before its GraceStatus counts; zero means the default of the
+	// set.
 	GracePeriod time.Duration
-	// Policies has values of policy annotations, by the part of their keys that follows the name of the reconciler.
+	// Policies contains the values of policy annotations. The keys lack the name of the reconciler.
 	Policies map[string]string
 	// Produces are the values that are extracted from the object.
 	Produces []Cell
@@ -112,50 +112,47 @@ type Registration struct {
 	Requires []Cell
 	// Uses are the values that the object uses if they exist.
 	Uses []Cell
-	// Extracts means that functions extract data which are in none of the cells.
+	// Extracts means that functions extract data that are in none of the cells.
 	Extracts bool
 	// Guarded means that the resource has a guard of its own.
 	Guarded bool
 	// Suspendable means that the object has a suspended form.
 	Suspendable bool
-	// Judged means that ConvergingStatus decides whether the object is ready. Otherwise, the judge of the component
-	// decides.
+	// Judged means that ConvergingStatus decides whether the object is ready. Otherwise, the component's judge decides.
 	Judged bool
-	// Custom means that the status is computed by functions of the author, which may depend on the input of the
-	// generator.
+	// Custom means that functions of the author compute the status. They may depend on the input of the generator.
 	Custom bool
-	// MayVary means that functions of the author may depend on more than the input of the generator and cells; so the
-	// resource must be made again for each pass.
+	// MayVary means that functions of the author may depend on more than the generator's input and cells, so each pass
+	// must generate the resource again.
 	MayVary bool
 }
 
-// Absence says what it means if a read-only object does not exist.
+// Absence is the meaning of a missing read-only object.
 type Absence string
 
 const (
-	// AbsenceBlocks means that what comes later waits for the object. This is the default.
+	// AbsenceBlocks means that later resources wait for the object. This is the default.
 	AbsenceBlocks Absence = ""
-	// AbsenceIsFine means that the object is as good as ready, and that its data stay unset.
+	// AbsenceIsFine means that a missing object counts as ready, and its data stay unset.
 	AbsenceIsFine Absence = "Fine"
 )
 
-// Inspectable is implemented by resources that tests can look into. The reconciler does not need it.
+// Inspectable is implemented by resources that tests can inspect. The reconciler does not need it.
 type Inspectable interface {
 	// Mutations returns all mutations, in the order in which they are applied.
 	Mutations() []MutationState
-	// Preview returns the object with all mutations that are on, and without what suspends it, and what these have
-	// noticed (see Warning). It changes nothing. It fails if two mutations give one field different values.
+	// Preview returns the object with all mutations that are on, but not suspended, and the warnings of these mutations
+	// (see Warning). It changes nothing. It fails if two mutations set one field to different values.
 	Preview() (object client.Object, warnings []string, err error)
 }
 
-// MutationState says whether a mutation is on.
+// MutationState reports whether a mutation is on.
 type MutationState struct {
 	// Name is the name of the mutation.
 	Name string
 	// Enabled means that the mutation is on.
 	Enabled bool
-	// Why begins with "on" or "off", or says that this cannot be told; as far as the gate can explain its answer, the
-	// reason follows.
+	// Why begins with "on", "off" or "cannot tell", followed by the reason if the gate can explain its answer.
 	Why string
 }
 
@@ -180,22 +177,22 @@ func StateOfMutation(name string, gate feature.Gate) MutationState {
 	return state
 }
 
-// ErrDataNotExtracted is returned by Data.Require if there is no value.
+// ErrDataNotExtracted is returned by Data.Require if the value is not set.
 var ErrDataNotExtracted = errors.New("data not extracted")
 
 // Cell is a Data of any type.
 type Cell interface {
 	// Name identifies the value in messages.
 	Name() string
-	// IsSet reports whether there is a value.
+	// IsSet reports whether the value is set.
 	IsSet() bool
 	// Clear removes the value.
 	Clear()
 }
 
-// Data is a value that is extracted from one resource, and used by others. Resources that use it say so, so that it is
-// known when their objects are complete; a mutation that uses a value without that is refused. Make a new one in each
-// call of the generator, and capture it in mutations. It must not be used concurrently.
+// Data is a value that is extracted from one resource and used by others. Resources must declare which data they use,
+// so that the reconciler can tell when their objects are complete; a mutation that uses undeclared data is refused.
+// Create a new Data in each call of the generator, and capture it in mutations. It must not be used concurrently.
 type Data[V any] struct {
 	name   string
 	value  V
@@ -210,16 +207,16 @@ func NewData[V any](name string) *Data[V] { return &Data[V]{name: name} }
 // Name returns the name.
 func (d *Data[V]) Name() string { return d.name }
 
-// IsSet reports whether there is a value.
+// IsSet reports whether the value is set.
 func (d *Data[V]) IsSet() bool { return d.set }
 
-// Get returns the value, and whether there is one.
+// Get returns the value, and whether it is set.
 func (d *Data[V]) Get() (value V, found bool) {
 	d.read()
 	return d.value, d.set
 }
 
-// Require returns the value, or an error that names it, which is an ErrDataNotExtracted.
+// Require returns the value. If it is not set, it returns an ErrDataNotExtracted that contains the name.
 func (d *Data[V]) Require() (V, error) {
 	d.read()
 	if !d.set {
@@ -228,7 +225,7 @@ func (d *Data[V]) Require() (V, error) {
 	return d.value, nil
 }
 
-// OnRead has a function called by Get and Require, instead of the one before. It tells which resources use the value.
+// OnRead sets the function that Get and Require call, for finding the users of the value. It replaces any earlier one.
 func (d *Data[V]) OnRead(f func()) { d.onRead = f }
 
 func (d *Data[V]) read() {
@@ -254,8 +251,8 @@ type Extraction[O any] struct {
 	Extract func(object O) error
 }
 
-// Into returns the Extraction that puts the result of a function into a Data. If the function reports that there is no
-// value yet, the Data stays without.
+// Into returns an Extraction that stores the result of a function in a Data. If the function reports that no value
+// exists yet, the Data stays unset.
 func Into[O, V any](data *Data[V], extract func(object O) (value V, found bool, err error)) Extraction[O] {
 	if data == nil || extract == nil {
 		return Extraction[O]{}

@@ -9,34 +9,34 @@ import (
 	"strings"
 )
 
-// ConvergingOperation says how an object got its present spec.
+// ConvergingOperation is how an object got its current spec.
 type ConvergingOperation string
 
 const (
-	// ConvergingOperationCreated means that the object has the spec with which it was created.
+	// ConvergingOperationCreated means that the object still has the spec that it was created with.
 	ConvergingOperationCreated ConvergingOperation = "Created"
-	// ConvergingOperationUpdated means that the spec was changed, and that the controller of the object has not
-	// observed the change yet.
+	// ConvergingOperationUpdated means that the spec was changed, and that the object's controller has not observed the
+	// change yet.
 	ConvergingOperationUpdated ConvergingOperation = "Updated"
-	// ConvergingOperationNone means that the spec was not changed since it was observed.
+	// ConvergingOperationNone means that the spec has not changed since it was observed.
 	ConvergingOperationNone ConvergingOperation = "None"
 )
 
-// Converging is what AliveStatusWithReason, CompletionStatusWithReason and OperationalStatusWithReason have in common.
+// Converging is implemented by AliveStatusWithReason, CompletionStatusWithReason and OperationalStatusWithReason.
 type Converging interface {
-	// IsConverged reports whether the object is as its spec asks.
+	// IsConverged reports whether the object matches its spec.
 	IsConverged() bool
-	// IsFailing reports whether the object will not get there, as far as can be told.
+	// IsFailing reports whether the object is known not to converge without intervention.
 	IsFailing() bool
-	// Describe returns the status, as one word, and the reason for it, as a text for people.
+	// Describe returns the status as one word, and a human-readable reason.
 	Describe() (status, reason string)
 }
 
-// AliveConvergingStatus is how far an object that runs something is.
+// AliveConvergingStatus is the progress of an object that runs something.
 type AliveConvergingStatus string
 
 const (
-	// AliveConvergingStatusHealthy means that all of it runs, in the declared form.
+	// AliveConvergingStatusHealthy means that all of it runs as declared.
 	AliveConvergingStatusHealthy AliveConvergingStatus = "Healthy"
 	// AliveConvergingStatusCreating means that it was created, and does not run completely yet.
 	AliveConvergingStatusCreating AliveConvergingStatus = "Creating"
@@ -48,7 +48,7 @@ const (
 	AliveConvergingStatusFailing AliveConvergingStatus = "Failing"
 )
 
-// AliveStatusWithReason is an AliveConvergingStatus, and why.
+// AliveStatusWithReason is an AliveConvergingStatus with its reason.
 type AliveStatusWithReason struct {
 	Status AliveConvergingStatus
 	Reason string
@@ -63,7 +63,7 @@ func (s AliveStatusWithReason) IsFailing() bool { return s.Status == AliveConver
 // Describe returns status and reason.
 func (s AliveStatusWithReason) Describe() (status, reason string) { return string(s.Status), s.Reason }
 
-// CompletionStatus is how far an object that runs to completion is.
+// CompletionStatus is the progress of an object that runs to completion.
 type CompletionStatus string
 
 const (
@@ -77,7 +77,7 @@ const (
 	CompletionStatusFailing CompletionStatus = "TaskFailing"
 )
 
-// CompletionStatusWithReason is a CompletionStatus, and why.
+// CompletionStatusWithReason is a CompletionStatus with its reason.
 type CompletionStatusWithReason struct {
 	Status CompletionStatus
 	Reason string
@@ -96,7 +96,7 @@ func (s CompletionStatusWithReason) Describe() (status, reason string) {
 	return string(s.Status), s.Reason
 }
 
-// OperationalStatus is how far an object is that does something without running.
+// OperationalStatus is the progress of an object that works without running anything.
 type OperationalStatus string
 
 const (
@@ -108,7 +108,7 @@ const (
 	OperationalStatusFailing OperationalStatus = "OperationFailing"
 )
 
-// OperationalStatusWithReason is an OperationalStatus, and why.
+// OperationalStatusWithReason is an OperationalStatus with its reason.
 type OperationalStatusWithReason struct {
 	Status OperationalStatus
 	Reason string
@@ -127,25 +127,25 @@ func (s OperationalStatusWithReason) Describe() (status, reason string) {
 	return string(s.Status), s.Reason
 }
 
-// GraceStatus is how well an object does its job while it is not as its spec asks.
+// GraceStatus is how well an object does its job while it does not match its spec.
 type GraceStatus string
 
 const (
 	// GraceStatusHealthy means that it does its job.
 	GraceStatusHealthy GraceStatus = "Healthy"
-	// GraceStatusDegraded means that it does its job in part.
+	// GraceStatusDegraded means that it does only part of its job.
 	GraceStatusDegraded GraceStatus = "Degraded"
 	// GraceStatusDown means that it does not do its job.
 	GraceStatusDown GraceStatus = "Down"
 )
 
-// GraceStatusWithReason is a GraceStatus, and why.
+// GraceStatusWithReason is a GraceStatus with its reason.
 type GraceStatusWithReason struct {
 	Status GraceStatus
 	Reason string
 }
 
-// SuspensionStatus is how far the suspension of an object is.
+// SuspensionStatus is the progress of an object's suspension.
 type SuspensionStatus string
 
 const (
@@ -157,23 +157,23 @@ const (
 	SuspensionStatusSuspended SuspensionStatus = "Suspended"
 )
 
-// SuspensionStatusWithReason is a SuspensionStatus, and why.
+// SuspensionStatusWithReason is a SuspensionStatus with its reason.
 type SuspensionStatusWithReason struct {
 	Status SuspensionStatus
 	Reason string
 }
 
-// GuardStatus says whether an object may be applied.
+// GuardStatus is whether an object may be applied.
 type GuardStatus string
 
 const (
-	// GuardStatusBlocked means that neither the object nor what comes later may be applied yet.
+	// GuardStatusBlocked means that neither the object nor later ones may be applied yet.
 	GuardStatusBlocked GuardStatus = "Blocked"
 	// GuardStatusUnblocked means that the object may be applied.
 	GuardStatusUnblocked GuardStatus = "Unblocked"
 )
 
-// GuardStatusWithReason is a GuardStatus, and why.
+// GuardStatusWithReason is a GuardStatus with its reason.
 type GuardStatusWithReason struct {
 	Status GuardStatus
 	Reason string

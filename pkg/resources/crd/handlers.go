@@ -11,12 +11,12 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
-// rule says what the conditions of a CustomResourceDefinition mean.
+// rule interprets the conditions of a CustomResourceDefinition.
 var rule = handlers.Rule{Works: string(apiextensionsv1.Established), Fails: []string{string(apiextensionsv1.NamesAccepted)}}
 
-// DefaultConvergingStatusHandler returns how far a CustomResourceDefinition is: OperationFailing if its names conflict
-// with those of another one (the condition NamesAccepted is False); Operational if objects can be created (Established
-// is True); and otherwise OperationPending.
+// DefaultConvergingStatusHandler returns the progress of a CustomResourceDefinition: OperationFailing if its names
+// conflict with another definition (NamesAccepted is False), Operational if objects can be created (Established is
+// True), and OperationPending otherwise.
 func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, crd *apiextensionsv1.CustomResourceDefinition) (concepts.OperationalStatusWithReason, error) {
 	found := make([]metav1.Condition, 0, len(crd.Status.Conditions))
 	for _, c := range crd.Status.Conditions {

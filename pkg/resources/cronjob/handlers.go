@@ -14,8 +14,7 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
-// DefaultConvergingStatusHandler returns Operational: a CronJob works as soon as it exists, whatever becomes of its
-// Jobs.
+// DefaultConvergingStatusHandler returns Operational: a CronJob works as soon as it exists, regardless of its Jobs.
 func DefaultConvergingStatusHandler(op concepts.ConvergingOperation, cronjob *batchv1.CronJob) (concepts.OperationalStatusWithReason, error) {
 	return generic.Applied(op, cronjob)
 }
@@ -23,14 +22,14 @@ func DefaultConvergingStatusHandler(op concepts.ConvergingOperation, cronjob *ba
 // DefaultDeleteOnSuspendHandler returns false: a suspended CronJob stays, and starts no Jobs.
 func DefaultDeleteOnSuspendHandler(_ *batchv1.CronJob) bool { return false }
 
-// DefaultSuspendMutationHandler sets spec.suspend. Jobs that are running already go on.
+// DefaultSuspendMutationHandler sets spec.suspend. Running Jobs continue.
 func DefaultSuspendMutationHandler(mutator *Mutator) error {
 	mutator.EditCronJobSpec(handlers.Infallible(func(e *editors.CronJobSpecEditor) { e.Raw().Suspend = new(true) }))
 	return nil
 }
 
-// DefaultSuspensionStatusHandler returns how far the suspension of a CronJob is. It is Suspended if it has spec.suspend
-// and none of its Jobs is running.
+// DefaultSuspensionStatusHandler returns the progress of a CronJob's suspension. It is Suspended if spec.suspend is set
+// and no Job is running.
 func DefaultSuspensionStatusHandler(cronjob *batchv1.CronJob) (concepts.SuspensionStatusWithReason, error) {
 	if running := len(cronjob.Status.Active); running > 0 {
 		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspending, Reason: fmt.Sprintf("Waiting for %d running jobs", running)}, nil

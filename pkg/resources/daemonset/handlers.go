@@ -11,8 +11,8 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
-// workload returns the numbers of a DaemonSet, which has a pod on each node that it selects. With the strategy
-// OnDelete, its rollout does not count, because it goes on only when pods are deleted.
+// workload returns the numbers of a DaemonSet, which has a pod on each selected node. With the strategy OnDelete, its
+// rollout does not count, because it continues only when pods are deleted.
 func workload(daemonset *appsv1.DaemonSet) handlers.Workload {
 	status := &daemonset.Status
 	w := handlers.Workload{

@@ -13,8 +13,8 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
-// workload returns the numbers of a Deployment. While it is paused, its rollout does not count, because it is not meant
-// to go on.
+// workload returns the numbers of a Deployment. While it is paused, its rollout does not count, because it is not
+// supposed to continue.
 func workload(deployment *appsv1.Deployment) handlers.Workload {
 	w := handlers.Workload{
 		Kind: "Deployment", Generation: deployment.Generation, Observed: deployment.Status.ObservedGeneration,

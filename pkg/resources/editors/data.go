@@ -52,19 +52,19 @@ func (e *ConfigMapDataEditor) SetBinary(key string, value []byte) {
 // RemoveBinary removes an entry of binaryData.
 func (e *ConfigMapDataEditor) RemoveBinary(key string) { delete(e.configMap.BinaryData, key) }
 
-// MergeYAML lays a YAML document, the patch, over the one in an entry of data. Maps are merged, at all depths, by the
-// texts of their keys. All other values are replaced, including lists; null is a value as well. If the entry or the
-// patch is no map, the patch replaces the entry. A patch without content changes nothing. An entry that is missing, or
-// without content, becomes the text of the patch.
+// MergeYAML merges a YAML document, the patch, into the one in an entry of data. Maps are merged at all depths; keys
+// are compared as text. All other values are replaced, including lists; null is a value, too. If the entry or the patch
+// is not a map, the patch replaces the entry. An empty patch changes nothing. A missing or empty entry becomes the text
+// of the patch.
 //
-// Keys and values are written as they are in the entry or in the patch, such as off, 1.10, 012 and numbers with many
-// digits. An entry that has already the values of the patch stays as it is, byte for byte. Otherwise it is written
-// again: keys keep their order, and new ones come last; comments stay; blank lines and the markers of documents get
-// lost, maps that change lose their braces, and indentation may change. JSON stays JSON, with sorted keys; its values
-// are then those of YAML 1.1, in which off is false.
+// Keys and values, such as off, 1.10, 012 and numbers with many digits, are written as they are in the entry or in the
+// patch. An entry that already has the values of the patch stays the same, byte for byte. Otherwise it is rewritten:
+// keys keep their order, new ones come last, and comments stay; blank lines and document markers are lost, changed maps
+// lose their braces, and indentation may change. JSON stays JSON, with sorted keys; its values are then read as YAML
+// 1.1, where off is false.
 //
-// The error says whether the entry or the patch is invalid. Allowed is one YAML document without anchors, aliases and
-// merge keys (<<), in which no key occurs twice in a map, and keys are neither maps nor lists.
+// The error reports whether the entry or the patch is invalid. Each must be one YAML document without anchors, aliases
+// and merge keys (<<). Keys must be unique within a map, and must not be maps or lists.
 func (e *ConfigMapDataEditor) MergeYAML(key, patch string) error {
 	merged, err := mergeYAML(e.configMap.Data[key], patch)
 	if err != nil {
@@ -76,7 +76,7 @@ func (e *ConfigMapDataEditor) MergeYAML(key, patch string) error {
 	return nil
 }
 
-// copyBytes returns a copy that is not nil: JSON has null for a nil slice.
+// copyBytes returns a copy that is not nil, because JSON encodes a nil slice as null.
 func copyBytes(value []byte) []byte { return append([]byte{}, value...) }
 
 // SecretDataEditor edits the entries of a Secret. An entry is identified by its key. Since the API server prefers
@@ -114,7 +114,7 @@ func (e *SecretDataEditor) SetString(key, value string) {
 // RemoveString removes an entry of stringData.
 func (e *SecretDataEditor) RemoveString(key string) { delete(e.secret.StringData, key) }
 
-// mergeYAML lays a document over another one. Both may be nil, which stands for a text without content.
+// mergeYAML merges a document into another one. Both may be empty.
 func mergeYAML(entry, patch string) (string, error) {
 	under, err := parseYAML(entry)
 	if err != nil {
@@ -139,7 +139,7 @@ func mergeYAML(entry, patch string) (string, error) {
 	return text, err
 }
 
-// parseYAML returns the document of a text; nil if it has no content. Nothing in it is decoded.
+// parseYAML returns the document of a text without decoding it; nil if it has no content.
 func parseYAML(text string) (*yamlv3.Node, error) {
 	decoder := yamlv3.NewDecoder(strings.NewReader(text))
 	var document, next yamlv3.Node
@@ -153,7 +153,7 @@ func parseYAML(text string) (*yamlv3.Node, error) {
 	} else if !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	// This notices keys that occur twice.
+	// This fails for duplicate keys.
 	var content any
 	if err := document.Decode(&content); err != nil || content == nil {
 		return nil, err
@@ -161,8 +161,8 @@ func parseYAML(text string) (*yamlv3.Node, error) {
 	return &document, checkPlain(&document)
 }
 
-// checkPlain returns an error about the first anchor, alias or merge key: what it stands for could be changed at other
-// places, too.
+// checkPlain returns an error for the first anchor, alias or merge key, because its target could also be changed
+// elsewhere.
 func checkPlain(node *yamlv3.Node) error {
 	if node.Anchor != "" || node.Kind == yamlv3.AliasNode || node.ShortTag() == "!!merge" {
 		return fmt.Errorf("line %d: anchors (&), aliases (*) and merge keys (<<) are not allowed here; replace them with what they stand for", node.Line)
@@ -180,8 +180,8 @@ func checkPlain(node *yamlv3.Node) error {
 
 func isMap(node *yamlv3.Node) bool { return node.Kind == yamlv3.MappingNode }
 
-// mergeMaps changes the lower map, and reports whether there was anything to change. A changed map has no braces: there
-// is no place for comments in these.
+// mergeMaps changes the lower map, and reports whether anything changed. A changed map loses its braces, because they
+// leave no place for comments.
 func mergeMaps(under, over *yamlv3.Node) (changed bool) {
 	for i := 0; i < len(over.Content); i += 2 {
 		key, value := over.Content[i], over.Content[i+1]
@@ -211,13 +211,12 @@ func mergeMaps(under, over *yamlv3.Node) (changed bool) {
 
 const quoted = yamlv3.SingleQuotedStyle | yamlv3.DoubleQuotedStyle | yamlv3.LiteralStyle | yamlv3.FoldedStyle
 
-// isSame reports whether two values are the same to every reader: some take yes for true, but none takes "yes" for
-// that.
+// isSame reports whether all readers see the same value: some read yes as true, but none reads "yes" as true.
 func isSame(a, b *yamlv3.Node) bool {
 	return a.Kind == b.Kind && a.ShortTag() == b.ShortTag() && a.Value == b.Value && (a.Style&quoted == 0) == (b.Style&quoted == 0) && slices.EqualFunc(a.Content, b.Content, isSame)
 }
 
-// encodeYAML returns the text of a document, in the layout that Kubernetes has.
+// encodeYAML returns the text of a document in the layout that Kubernetes uses.
 func encodeYAML(document *yamlv3.Node) (string, error) {
 	var text strings.Builder
 	encoder := yamlv3.NewEncoder(&text)
@@ -229,7 +228,7 @@ func encodeYAML(document *yamlv3.Node) (string, error) {
 	return text.String(), encoder.Close()
 }
 
-// asJSON returns a document as JSON, in one line or in several as the entry had it.
+// asJSON returns a document as JSON, on one line or several like the entry.
 func asJSON(text, entry string) (string, error) {
 	content, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil || !strings.Contains(strings.TrimSpace(entry), "\n") {

@@ -13,27 +13,26 @@
 //
 // Set methods replace a field. Where they take a pointer, a map or a list, nil clears the field.
 //
-// Ensure methods put one item into a list, or one entry into a map. The comment of each method says what identifies an
-// item. The new item replaces, as a whole and at the same place, the first item with the same identity, and further
-// ones are removed. If there is none, the new item becomes the last one.
+// Ensure methods put an item into a list, or an entry into a map. The comment of each method defines the identity of an
+// item. The new item replaces the first item with the same identity, completely and in place; further ones are removed.
+// If there is none, the new item is appended.
 //
-// Remove methods remove all items with an identity. They do nothing if there is none.
+// Remove methods remove all items with the given identity. They do nothing if there is none.
 //
-// Calling a Set, Ensure or Remove method again with the same arguments changes nothing. This is not so for the few
-// methods that add an item in any case, whose names begin with Add or Append, and for
-// [PolicyRulesEditor.RemoveRuleByIndex].
+// Calling a Set, Ensure or Remove method again with the same arguments changes nothing. Exceptions are the few methods
+// that always add an item, whose names begin with Add or Append, and [PolicyRulesEditor.RemoveRuleByIndex].
 //
-// Arguments are copied: what happens to them later does not affect the edited object, and edits do not affect them.
+// Arguments are copied: later changes to them do not affect the edited object, and edits do not affect them.
 //
-// Raw returns the edited value itself, not a copy, for everything that has no method. Editors notice what is changed
-// there. Since Ensure and Remove methods replace a list by a new one, pointers to items of the list do not refer to the
-// edited value afterwards.
+// Raw returns the edited value itself, not a copy, for everything without a method. Editors see changes made through
+// it. Ensure and Remove methods replace a list with a new one, so pointers to its items no longer refer to the edited
+// value afterwards.
 //
-// Maps and lists are created when they are needed. A constructor that is given nil returns an editor of a new, empty
-// value, which Raw returns.
+// Maps and lists are created on demand. If a constructor gets nil, it returns an editor of a new, empty value, which
+// Raw returns.
 //
-// Editors do not validate: the API server does. Only methods that cannot do what they are asked to do return an error,
-// and change nothing then.
+// Editors do not validate; the API server does. Only methods that may be impossible return an error, and then change
+// nothing.
 //
 // An editor must not be used by several goroutines at the same time.
 package editors

@@ -22,7 +22,7 @@ func orNew[T any](value *T) *T {
 	return value
 }
 
-// editor is what the editors of most values have in common.
+// editor contains the parts that most editors share.
 type editor[T any] struct{ raw *T }
 
 // editorOf returns an editor of a value; nil stands for a new one.
@@ -32,7 +32,7 @@ func editorOf[T any](value *T) editor[T] { return editor[T]{orNew(value)} }
 func (e editor[T]) Raw() *T { return e.raw }
 
 // ensure replaces the first item that is the same as the given one, and removes the others. If there is none, it
-// appends the item. The list becomes a new one, because another object might share the old one.
+// appends the item. It creates a new list, because another object might share the old one.
 func ensure[T any](items *[]T, item T, same func(a, b T) bool) {
 	matches := func(existing T) bool { return same(existing, item) }
 	place := slices.IndexFunc(*items, matches)
@@ -43,8 +43,8 @@ func ensure[T any](items *[]T, item T, same func(a, b T) bool) {
 	*items = slices.Insert(others, place, item)
 }
 
-// remove removes all items that match, and leaves nil if none remains. If it removes something, the list becomes a new
-// one, as in ensure.
+// remove removes all items that match, and leaves nil if none remains. Like ensure, it creates a new list if it removes
+// something.
 func remove[T any](items *[]T, match func(T) bool) {
 	if !slices.ContainsFunc(*items, match) {
 		return
@@ -56,7 +56,7 @@ func remove[T any](items *[]T, match func(T) bool) {
 	*items = kept
 }
 
-// created returns a map, which it creates if it is nil.
+// created returns the map; it creates it if it is nil.
 func created[M ~map[K]V, K comparable, V any](entries *M) M {
 	if *entries == nil {
 		*entries = M{}
@@ -64,7 +64,7 @@ func created[M ~map[K]V, K comparable, V any](entries *M) M {
 	return *entries
 }
 
-// put sets an entry of a map, which it creates if it is nil.
+// put sets an entry of a map; it creates the map if it is nil.
 func put[M ~map[K]V, K comparable, V any](entries *M, key K, value V) { created(entries)[key] = value }
 
 // by returns a function that reports whether two items have the same key.
@@ -75,11 +75,11 @@ func by[T any, K comparable](key func(T) K) func(a, b T) bool {
 // equal reports whether two values are the same.
 func equal[T comparable](a, b T) bool { return a == b }
 
-// deepEqual reports whether two items have the same content. A nil list or map is the same as an empty one, and 1000m
-// the same quantity as 1.
+// deepEqual reports whether two items have the same content. A nil list or map equals an empty one, and quantities are
+// compared by value.
 func deepEqual[T any](a, b T) bool { return equality.Semantic.DeepEqual(a, b) }
 
-// is returns a function that reports whether an item is this one.
+// is returns a function that reports whether an item equals the given one.
 func is[T comparable](item T) func(T) bool {
 	return func(existing T) bool { return existing == item }
 }
@@ -117,7 +117,7 @@ func (e *PolicyRulesEditor) SetRules(rules []rbacv1.PolicyRule) {
 	*e.raw = (&rbacv1.Role{Rules: rules}).DeepCopy().Rules
 }
 
-// AddRule adds a rule, also if there is an equal one.
+// AddRule adds a rule, even if an equal one exists.
 func (e *PolicyRulesEditor) AddRule(rule rbacv1.PolicyRule) {
 	*e.raw = append(slices.Clone(*e.raw), *rule.DeepCopy())
 }
@@ -127,8 +127,8 @@ func (e *PolicyRulesEditor) EnsureRule(rule rbacv1.PolicyRule) {
 	ensure(e.raw, *rule.DeepCopy(), deepEqual)
 }
 
-// RemoveRuleByIndex removes the rule at an index, counted from 0. It does nothing if there is none. The rules behind it
-// move, so that the next call with the same index removes another rule.
+// RemoveRuleByIndex removes the rule at an index, starting at 0. It does nothing if the rule does not exist. Later
+// rules move up, so the next call with the same index removes another rule.
 func (e *PolicyRulesEditor) RemoveRuleByIndex(index int) {
 	if index >= 0 && index < len(*e.raw) {
 		*e.raw = slices.Concat((*e.raw)[:index], (*e.raw)[index+1:])
@@ -174,7 +174,7 @@ func identifySubject(subject rbacv1.Subject) rbacv1.Subject {
 	return subject
 }
 
-// PVCSpecEditor edits the spec of a PersistentVolumeClaim. Once the claim exists, the API server allows hardly more
+// PVCSpecEditor edits the spec of a PersistentVolumeClaim. For an existing claim, the API server allows little more
 // than a larger storage request.
 type PVCSpecEditor struct {
 	editor[corev1.PersistentVolumeClaimSpec]
@@ -195,14 +195,14 @@ func (e *PVCSpecEditor) SetAccessModes(modes []corev1.PersistentVolumeAccessMode
 	e.raw.AccessModes = slices.Clone(modes)
 }
 
-// SetStorageClassName sets the StorageClass. The empty name is a value as well: it means that no volume is provisioned
-// for the claim.
+// SetStorageClassName sets the StorageClass. An empty name is a value, too: it disables dynamic provisioning for the
+// claim.
 func (e *PVCSpecEditor) SetStorageClassName(name string) { e.raw.StorageClassName = &name }
 
 // SetVolumeMode sets whether the volume is a file system or a block device.
 func (e *PVCSpecEditor) SetVolumeMode(mode corev1.PersistentVolumeMode) { e.raw.VolumeMode = &mode }
 
-// SetVolumeName sets the PersistentVolume to which the claim is to be bound.
+// SetVolumeName sets the PersistentVolume to bind the claim to.
 func (e *PVCSpecEditor) SetVolumeName(name string) { e.raw.VolumeName = name }
 
 // PVSpecEditor edits the spec of a PersistentVolume.
@@ -239,7 +239,7 @@ func (e *PVSpecEditor) SetMountOptions(options []string) { e.raw.MountOptions = 
 // SetVolumeMode sets whether the volume is a file system or a block device.
 func (e *PVSpecEditor) SetVolumeMode(mode corev1.PersistentVolumeMode) { e.raw.VolumeMode = &mode }
 
-// SetNodeAffinity replaces the rule that says which nodes can use the volume; nil clears it.
+// SetNodeAffinity replaces the rule that defines which nodes can use the volume; nil clears it.
 func (e *PVSpecEditor) SetNodeAffinity(affinity *corev1.VolumeNodeAffinity) {
 	e.raw.NodeAffinity = affinity.DeepCopy()
 }

@@ -20,16 +20,16 @@ func NewServiceSpecEditor(spec *corev1.ServiceSpec) *ServiceSpecEditor {
 	return &ServiceSpecEditor{editorOf(spec)}
 }
 
-// SetType sets the type. Fields that only another type has stay.
+// SetType sets the type. Fields that apply only to another type stay.
 func (e *ServiceSpecEditor) SetType(serviceType corev1.ServiceType) { e.raw.Type = serviceType }
 
-// EnsurePort sets a port. A port with a name is identified by the name, one without by port and protocol among those
-// without a name. An empty protocol is the same as TCP.
+// EnsurePort sets a port. A port with a name is identified by its name; a port without a name is identified, among
+// those without a name, by port and protocol. An empty protocol equals TCP.
 func (e *ServiceSpecEditor) EnsurePort(port corev1.ServicePort) {
 	ensure(&e.raw.Ports, *port.DeepCopy(), by(func(p corev1.ServicePort) portKey { return keyOfPort(p.Name, p.Port, p.Protocol) }))
 }
 
-// RemovePort removes the port with a name; if the name is empty, the ports without a name.
+// RemovePort removes the port with the given name; an empty name removes all ports without a name.
 func (e *ServiceSpecEditor) RemovePort(name string) {
 	remove(&e.raw.Ports, func(p corev1.ServicePort) bool { return p.Name == name })
 }
@@ -98,7 +98,7 @@ func (e *IngressSpecEditor) SetDefaultBackend(backend *networkingv1.IngressBacke
 	e.raw.DefaultBackend = backend.DeepCopy()
 }
 
-// EnsureRule sets a rule with all its paths, identified by its host. The empty host is one of them: it stands for all
+// EnsureRule sets a rule with all its paths, identified by its host. The empty host is a host, too: it stands for all
 // hosts.
 func (e *IngressSpecEditor) EnsureRule(rule networkingv1.IngressRule) {
 	ensure(&e.raw.Rules, *rule.DeepCopy(), by(func(r networkingv1.IngressRule) string { return r.Host }))
@@ -127,8 +127,8 @@ func isFirstHost(tls networkingv1.IngressTLS, host string) bool {
 	return len(tls.Hosts) > 0 && tls.Hosts[0] == host
 }
 
-// NetworkPolicySpecEditor edits the spec of a NetworkPolicy. Rules have no name, so they can only be added, or removed
-// all together.
+// NetworkPolicySpecEditor edits the spec of a NetworkPolicy. Rules have no names, so they can only be added, or all
+// removed at once.
 type NetworkPolicySpecEditor struct {
 	editor[networkingv1.NetworkPolicySpec]
 }
@@ -144,22 +144,20 @@ func (e *NetworkPolicySpecEditor) SetPodSelector(selector metav1.LabelSelector) 
 	e.raw.PodSelector = *selector.DeepCopy()
 }
 
-// AppendIngressRule adds a rule for incoming traffic, also if there is an equal one.
+// AppendIngressRule adds a rule for incoming traffic, even if an equal one exists.
 func (e *NetworkPolicySpecEditor) AppendIngressRule(rule networkingv1.NetworkPolicyIngressRule) {
 	e.raw.Ingress = append(slices.Clone(e.raw.Ingress), *rule.DeepCopy())
 }
 
-// RemoveIngressRules removes all rules for incoming traffic. If the policy has the type Ingress, it allows no such
-// traffic then.
+// RemoveIngressRules removes all rules for incoming traffic. A policy of type Ingress then allows no incoming traffic.
 func (e *NetworkPolicySpecEditor) RemoveIngressRules() { e.raw.Ingress = nil }
 
-// AppendEgressRule adds a rule for outgoing traffic, also if there is an equal one.
+// AppendEgressRule adds a rule for outgoing traffic, even if an equal one exists.
 func (e *NetworkPolicySpecEditor) AppendEgressRule(rule networkingv1.NetworkPolicyEgressRule) {
 	e.raw.Egress = append(slices.Clone(e.raw.Egress), *rule.DeepCopy())
 }
 
-// RemoveEgressRules removes all rules for outgoing traffic. If the policy has the type Egress, it allows no such
-// traffic then.
+// RemoveEgressRules removes all rules for outgoing traffic. A policy of type Egress then allows no outgoing traffic.
 func (e *NetworkPolicySpecEditor) RemoveEgressRules() { e.raw.Egress = nil }
 
 // SetPolicyTypes replaces the kinds of traffic to which the policy applies. If nil, the API server derives them from

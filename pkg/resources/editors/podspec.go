@@ -18,7 +18,7 @@ func NewPodSpecEditor(spec *corev1.PodSpec) *PodSpecEditor {
 	return &PodSpecEditor{editorOf(spec)}
 }
 
-// SetServiceAccountName sets the ServiceAccount of the pod. An empty name stands for the ServiceAccount default.
+// SetServiceAccountName sets the ServiceAccount of the pod. An empty name means the ServiceAccount "default".
 func (e *PodSpecEditor) SetServiceAccountName(name string) { e.raw.ServiceAccountName = name }
 
 // EnsureVolume sets a volume, identified by its name.
@@ -26,7 +26,7 @@ func (e *PodSpecEditor) EnsureVolume(volume corev1.Volume) {
 	ensure(&e.raw.Volumes, *volume.DeepCopy(), by(func(v corev1.Volume) string { return v.Name }))
 }
 
-// RemoveVolume removes a volume. Mounts of containers stay.
+// RemoveVolume removes a volume. Volume mounts of containers stay.
 func (e *PodSpecEditor) RemoveVolume(name string) {
 	remove(&e.raw.Volumes, func(v corev1.Volume) bool { return v.Name == name })
 }
@@ -87,8 +87,8 @@ func NewContainerEditor(container *corev1.Container) *ContainerEditor {
 // SetImage sets the image, with its tag or digest.
 func (e *ContainerEditor) SetImage(image string) { e.raw.Image = image }
 
-// EnsureArg appends an argument, unless there is one that is exactly the same. Unlike other Ensure methods it removes
-// no duplicates, because an argument may be given twice on purpose.
+// EnsureArg appends an argument unless exactly the same one exists. Unlike other Ensure methods it removes no
+// duplicates, because an argument may be repeated on purpose.
 func (e *ContainerEditor) EnsureArg(arg string) {
 	if !slices.Contains(e.raw.Args, arg) {
 		e.raw.Args = append(slices.Clone(e.raw.Args), arg)
@@ -102,7 +102,7 @@ func (e *ContainerEditor) EnsureArgs(args []string) {
 	}
 }
 
-// RemoveArg removes all arguments that are exactly the given one.
+// RemoveArg removes all arguments that equal the given one exactly.
 func (e *ContainerEditor) RemoveArg(arg string) { remove(&e.raw.Args, is(arg)) }
 
 // RemoveArgs calls [ContainerEditor.RemoveArg] for each argument.
@@ -151,13 +151,13 @@ func (e *ContainerEditor) SetResources(resources corev1.ResourceRequirements) {
 	e.raw.Resources = *resources.DeepCopy()
 }
 
-// EnsurePort sets a port. A port with a name is identified by the name, one without by containerPort and protocol among
-// those without a name. An empty protocol is the same as TCP.
+// EnsurePort sets a port. A port with a name is identified by its name; a port without a name is identified, among
+// those without a name, by containerPort and protocol. An empty protocol equals TCP.
 func (e *ContainerEditor) EnsurePort(port corev1.ContainerPort) {
 	ensure(&e.raw.Ports, port, by(func(p corev1.ContainerPort) portKey { return keyOfPort(p.Name, p.ContainerPort, p.Protocol) }))
 }
 
-// RemovePort removes the port with a name; if the name is empty, all ports without a name.
+// RemovePort removes the port with the given name; an empty name removes all ports without a name.
 func (e *ContainerEditor) RemovePort(name string) {
 	remove(&e.raw.Ports, func(p corev1.ContainerPort) bool { return p.Name == name })
 }
@@ -167,7 +167,7 @@ func (e *ContainerEditor) EnsureVolumeMount(mount corev1.VolumeMount) {
 	ensure(&e.raw.VolumeMounts, *mount.DeepCopy(), by(func(m corev1.VolumeMount) string { return m.MountPath }))
 }
 
-// RemoveVolumeMount removes what is mounted at a path.
+// RemoveVolumeMount removes the mounts at a path.
 func (e *ContainerEditor) RemoveVolumeMount(mountPath string) {
 	remove(&e.raw.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == mountPath })
 }
@@ -194,7 +194,7 @@ type portKey struct {
 	protocol corev1.Protocol
 }
 
-// keyOfPort leaves all but the name empty if there is a name.
+// keyOfPort returns the key of a port. If the port has a name, the key has only that.
 func keyOfPort(name string, port int32, protocol corev1.Protocol) portKey {
 	switch {
 	case name != "":

@@ -14,12 +14,12 @@ import (
 	"github.com/component-operator/runtime/internal/manifest"
 )
 
-// UnstructuredContentEditor edits the content of an unstructured object. A field is given by its path: the names of the
-// fields that lead to it, so that "spec", "replicas" stands for spec.replicas.
+// UnstructuredContentEditor edits the content of an unstructured object. Fields are addressed by path, one argument per
+// field name: "spec", "replicas" stands for spec.replicas.
 //
 // Set and Ensure methods create the maps on the path that are missing or null. They return an error if the path is
-// empty or leads through a value that is not a map. Values are converted to what unstructured objects consist of: an
-// int becomes an int64, a []string a []any. Types that have no JSON form are an error.
+// empty or leads through a value that is not a map. Values are converted to the types of unstructured objects: an int
+// becomes an int64, a []string becomes a []any. Types without a JSON form are an error.
 type UnstructuredContentEditor struct {
 	content map[string]any
 }
@@ -46,7 +46,7 @@ func (e *UnstructuredContentEditor) SetNestedField(value any, path ...string) er
 	if err != nil {
 		return fmt.Errorf("setting field %s: %w; must be a value that has a JSON form", field, err)
 	}
-	// An existing value that is not a map lies above all that is missing, so an error leaves the content as it was.
+	// An existing value that is not a map is above all missing ones, so an error leaves the content unchanged.
 	parent := e.content
 	for i, name := range path[:last] {
 		next, isMap := parent[name].(map[string]any)
@@ -110,7 +110,7 @@ func (e *UnstructuredContentEditor) RemoveNestedField(path ...string) {
 	}
 }
 
-// EnsureNestedStringMapEntry sets an entry of a map of strings. The path is that of the map.
+// EnsureNestedStringMapEntry sets an entry of the map of strings at the path.
 func (e *UnstructuredContentEditor) EnsureNestedStringMapEntry(key, value string, path ...string) error {
 	if len(path) == 0 {
 		return errNoPath
@@ -118,8 +118,8 @@ func (e *UnstructuredContentEditor) EnsureNestedStringMapEntry(key, value string
 	return e.SetNestedField(value, append(slices.Clone(path), key)...)
 }
 
-// RemoveNestedStringMapEntry removes an entry of a map of strings. The path is that of the map. The map stays, even if
-// it is empty then.
+// RemoveNestedStringMapEntry removes an entry of the map of strings at the path. The map stays, even if it becomes
+// empty.
 func (e *UnstructuredContentEditor) RemoveNestedStringMapEntry(key string, path ...string) {
 	if len(path) > 0 {
 		e.RemoveNestedField(append(slices.Clone(path), key)...)

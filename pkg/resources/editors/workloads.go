@@ -38,7 +38,7 @@ func (e *DeploymentSpecEditor) SetRevisionHistoryLimit(limit int32) {
 	e.raw.RevisionHistoryLimit = &limit
 }
 
-// SetProgressDeadlineSeconds sets after which time without progress a rollout counts as failed.
+// SetProgressDeadlineSeconds sets how long a rollout may make no progress before it counts as failed.
 func (e *DeploymentSpecEditor) SetProgressDeadlineSeconds(seconds int32) {
 	e.raw.ProgressDeadlineSeconds = &seconds
 }
@@ -68,7 +68,7 @@ func NewStatefulSetSpecEditor(spec *appsv1.StatefulSetSpec) *StatefulSetSpecEdit
 // SetReplicas sets the number of pods.
 func (e *StatefulSetSpecEditor) SetReplicas(replicas int32) { e.raw.Replicas = &replicas }
 
-// SetServiceName sets the headless Service that gives the pods their names. It is immutable.
+// SetServiceName sets the headless Service that provides the DNS names of the pods. It is immutable.
 func (e *StatefulSetSpecEditor) SetServiceName(name string) { e.raw.ServiceName = name }
 
 // SetPodManagementPolicy sets whether pods are created one after the other, or in parallel. It is immutable.
@@ -89,8 +89,7 @@ func (e *StatefulSetSpecEditor) SetRevisionHistoryLimit(limit int32) {
 // SetMinReadySeconds sets how long a pod must be ready until it counts as available.
 func (e *StatefulSetSpecEditor) SetMinReadySeconds(seconds int32) { e.raw.MinReadySeconds = seconds }
 
-// SetPersistentVolumeClaimRetentionPolicy replaces the rule that says when the claims of pods are deleted; nil clears
-// it.
+// SetPersistentVolumeClaimRetentionPolicy replaces the rule for deleting the claims of pods; nil clears it.
 func (e *StatefulSetSpecEditor) SetPersistentVolumeClaimRetentionPolicy(policy *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy) {
 	e.raw.PersistentVolumeClaimRetentionPolicy = policy.DeepCopy()
 }
@@ -130,15 +129,15 @@ func (e *JobSpecEditor) SetCompletions(completions int32) { e.raw.Completions = 
 // SetParallelism sets how many pods may run at the same time.
 func (e *JobSpecEditor) SetParallelism(parallelism int32) { e.raw.Parallelism = &parallelism }
 
-// SetBackoffLimit sets after how many retries the Job fails.
+// SetBackoffLimit sets the number of retries before the Job fails.
 func (e *JobSpecEditor) SetBackoffLimit(limit int32) { e.raw.BackoffLimit = &limit }
 
-// SetActiveDeadlineSeconds sets after which time the Job fails.
+// SetActiveDeadlineSeconds sets how long the Job may be active before it fails.
 func (e *JobSpecEditor) SetActiveDeadlineSeconds(seconds int64) {
 	e.raw.ActiveDeadlineSeconds = &seconds
 }
 
-// SetTTLSecondsAfterFinished sets when the finished Job is deleted. Zero means at once.
+// SetTTLSecondsAfterFinished sets how long the finished Job is kept. Zero means that it is deleted at once.
 func (e *JobSpecEditor) SetTTLSecondsAfterFinished(seconds int32) {
 	e.raw.TTLSecondsAfterFinished = &seconds
 }
@@ -195,7 +194,7 @@ func (e *HPASpecEditor) SetScaleTargetRef(target autoscalingv2.CrossVersionObjec
 	e.raw.ScaleTargetRef = target
 }
 
-// SetMinReplicas sets the least number of pods; nil clears it.
+// SetMinReplicas sets the minimum number of pods; nil clears it.
 func (e *HPASpecEditor) SetMinReplicas(replicas *int32) {
 	e.raw.MinReplicas = nil
 	if replicas != nil {
@@ -203,7 +202,7 @@ func (e *HPASpecEditor) SetMinReplicas(replicas *int32) {
 	}
 }
 
-// SetMaxReplicas sets the greatest number of pods.
+// SetMaxReplicas sets the maximum number of pods.
 func (e *HPASpecEditor) SetMaxReplicas(replicas int32) { e.raw.MaxReplicas = replicas }
 
 // SetBehavior replaces the rules for the speed of scaling; nil clears them.
@@ -217,14 +216,13 @@ func (e *HPASpecEditor) SetBehavior(behavior *autoscalingv2.HorizontalPodAutosca
 //   - Pods, External: the name and the selector of the metric
 //   - Object: the described object, and the name and the selector of the metric
 //
-// Selectors are the same if they select by the same requirements, in any order. No selector is the same as an empty
-// one.
+// Selectors are the same if they have the same requirements, in any order. No selector equals an empty one.
 func (e *HPASpecEditor) EnsureMetric(metric autoscalingv2.MetricSpec) {
 	ensure(&e.raw.Metrics, *metric.DeepCopy(), by(identifyMetric))
 }
 
-// RemoveMetric removes all metrics with a type and a name, whatever selector, container or described object they have.
-// For the types Resource and ContainerResource the name is that of the resource.
+// RemoveMetric removes all metrics with the given type and name, regardless of selector, container and described
+// object. For the types Resource and ContainerResource, the name is the name of the resource.
 func (e *HPASpecEditor) RemoveMetric(metricType autoscalingv2.MetricSourceType, name string) {
 	remove(&e.raw.Metrics, func(metric autoscalingv2.MetricSpec) bool {
 		identity := identifyMetric(metric)
@@ -232,7 +230,7 @@ func (e *HPASpecEditor) RemoveMetric(metricType autoscalingv2.MetricSourceType, 
 	})
 }
 
-// metricIdentity is what identifies a metric.
+// metricIdentity identifies a metric.
 type metricIdentity struct {
 	metricType autoscalingv2.MetricSourceType
 	name       string
@@ -241,7 +239,7 @@ type metricIdentity struct {
 	selector   string
 }
 
-// identifyMetric reads only the field that the type says. What is missing there is empty in the identity.
+// identifyMetric reads only the field for the metric's type. Values missing there are empty in the identity.
 func identifyMetric(metric autoscalingv2.MetricSpec) metricIdentity {
 	identity := metricIdentity{metricType: metric.Type}
 	var named autoscalingv2.MetricIdentifier
@@ -263,7 +261,7 @@ func identifyMetric(metric autoscalingv2.MetricSpec) metricIdentity {
 	return identity
 }
 
-// requirements returns a text that is the same for selectors with the same requirements.
+// requirements returns the same text for all selectors with the same requirements.
 func requirements(selector *metav1.LabelSelector) string {
 	if selector == nil {
 		return ""
@@ -317,7 +315,7 @@ func (e *PodDisruptionBudgetSpecEditor) SetSelector(selector *metav1.LabelSelect
 	e.raw.Selector = selector.DeepCopy()
 }
 
-// SetUnhealthyPodEvictionPolicy sets when pods may be evicted that are not ready.
+// SetUnhealthyPodEvictionPolicy sets when pods that are not ready may be evicted.
 func (e *PodDisruptionBudgetSpecEditor) SetUnhealthyPodEvictionPolicy(policy policyv1.UnhealthyPodEvictionPolicyType) {
 	e.raw.UnhealthyPodEvictionPolicy = &policy
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package feature decides which mutations of a resource apply, by the version of what is deployed and by conditions.
+// Package feature decides which mutations of a resource apply, based on the deployed version and on conditions.
 package feature
 
 import (
@@ -14,11 +14,11 @@ import (
 
 // Gate decides whether a feature is on. A Gate may also be an Explainer.
 type Gate interface {
-	// Enabled reports whether the feature is on. An error means that this cannot be told.
+	// Enabled reports whether the feature is on. An error means that the gate cannot decide.
 	Enabled() (bool, error)
 }
 
-// IsOn asks a gate; nil is on. The error is a *GateError.
+// IsOn reports whether a gate is on; a nil gate is. The error is a *GateError.
 func IsOn(gate Gate) (bool, error) {
 	if gate == nil {
 		return true, nil
@@ -30,14 +30,14 @@ func IsOn(gate Gate) (bool, error) {
 	return on, nil
 }
 
-// GateError means that a gate could not decide whether its feature is on. The component is then refused until its spec
+// GateError means that a gate could not decide whether its feature is on. The component is refused until its spec
 // changes, unless the gate returned a types.RetriableError.
 type GateError struct {
 	// Err is the error of the gate.
 	Err error
 }
 
-// Error returns what the gate could not decide, and why.
+// Error returns a text with the error of the gate.
 func (e *GateError) Error() string { return "cannot tell whether its feature is on: " + e.Err.Error() }
 
 // Unwrap returns the error of the gate.
@@ -45,26 +45,26 @@ func (e *GateError) Unwrap() error { return e.Err }
 
 // Explainer is a Gate that can explain its answer.
 type Explainer interface {
-	// Why says why the gate is on or off, or cannot tell.
+	// Why returns the reason why the gate is on or off, or cannot decide.
 	Why() string
 }
 
 // VersionConstraint decides whether a feature exists in a version. See Semver.
 type VersionConstraint interface {
-	// Enabled reports whether the version has the feature. An error means that this cannot be told, for instance
+	// Enabled reports whether the version has the feature. It returns an error if it cannot decide, for instance
 	// because the version is malformed.
 	Enabled(version string) (bool, error)
 }
 
-// VersionGate is a Gate that is on if all its conditions hold, and all its constraints accept the version.
+// VersionGate is a Gate that is on if all its conditions are true and all its constraints accept the version.
 type VersionGate struct {
 	current     string
 	constraints []VersionConstraint
 	conditions  []bool
 }
 
-// NewVersionGate returns a VersionGate for the version that is deployed. Constraints that are nil are ignored. Without
-// constraints and conditions, the gate is on.
+// NewVersionGate returns a VersionGate for the deployed version. Nil constraints are ignored. Without constraints and
+// conditions, the gate is on.
 func NewVersionGate(current string, constraints []VersionConstraint) *VersionGate {
 	given := slices.DeleteFunc(slices.Clone(constraints), func(constraint VersionConstraint) bool { return constraint == nil })
 	return &VersionGate{current: current, constraints: given}
@@ -77,13 +77,13 @@ func (g *VersionGate) When(condition bool) *VersionGate {
 }
 
 // Enabled reports whether the gate is on. Conditions are checked first; if one of them is false, a malformed version is
-// no error.
+// not an error.
 func (g *VersionGate) Enabled() (bool, error) {
 	condition, constraint, err := g.obstacle()
 	return err == nil && condition < 0 && constraint == nil, err
 }
 
-// Why names the first condition or constraint that does not hold.
+// Why returns the first unmet condition or constraint, the error, or why the gate is on.
 func (g *VersionGate) Why() string {
 	switch condition, constraint, err := g.obstacle(); {
 	case err != nil:
@@ -105,8 +105,8 @@ func (g *VersionGate) Why() string {
 	return "on: " + strings.Join(reasons, ", ")
 }
 
-// obstacle returns the number of the first condition that is false, or else -1 and the first constraint that does not
-// accept the version; nil if there is none.
+// obstacle returns the index of the first false condition, or else -1 and the first constraint that does not accept the
+// version; nil if all accept it.
 func (g *VersionGate) obstacle() (condition int, constraint VersionConstraint, err error) {
 	if i := slices.Index(g.conditions, false); i >= 0 {
 		return i, nil, nil
@@ -123,7 +123,7 @@ func (g *VersionGate) obstacle() (condition int, constraint VersionConstraint, e
 	return -1, nil, nil
 }
 
-// describe names a constraint.
+// describe returns a text for a constraint.
 func describe(constraint VersionConstraint) string {
 	if text, ok := constraint.(fmt.Stringer); ok {
 		return text.String()
@@ -140,7 +140,7 @@ func NewBooleanGate(enabled bool) BooleanGate { return BooleanGate(enabled) }
 // Enabled returns the answer.
 func (g BooleanGate) Enabled() (bool, error) { return bool(g), nil }
 
-// Why names the answer.
+// Why returns the answer as a text.
 func (g BooleanGate) Why() string {
 	if g {
 		return "on: the condition is true"
@@ -159,15 +159,15 @@ type Mutation[M any] struct {
 	Mutate func(M) error
 }
 
-// semverConstraint is a VersionConstraint in the notation of the library.
+// semverConstraint is a VersionConstraint in the notation of the semver library.
 type semverConstraint struct {
 	text       string
 	constraint *semver.Constraints
 }
 
 // Semver returns a VersionConstraint such as ">= 1.4, < 3" for semantic versions, in the notation of
-// github.com/Masterminds/semver. As there, versions with a suffix such as "1.4.0-rc.1" are accepted only by constraints
-// that have one, such as ">= 1.4.0-0".
+// github.com/Masterminds/semver. Pre-release versions such as "1.4.0-rc.1" are accepted only by constraints with a
+// pre-release, such as ">= 1.4.0-0".
 func Semver(constraint string) (VersionConstraint, error) {
 	parsed, err := semver.NewConstraint(constraint)
 	if err != nil {
@@ -176,7 +176,7 @@ func Semver(constraint string) (VersionConstraint, error) {
 	return semverConstraint{text: constraint, constraint: parsed}, nil
 }
 
-// Enabled reports whether the version is accepted. The version may begin with v, and lack minor and patch.
+// Enabled reports whether the version is accepted. The version may begin with v, and omit minor and patch.
 func (c semverConstraint) Enabled(version string) (bool, error) {
 	parsed, err := semver.NewVersion(version)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Builder collects what a resource consists of. Its methods change it and return it. It must not be used concurrently.
+// Builder collects the parts of a Resource. Its methods change it and return it. It must not be used concurrently.
 //
 // T is the Go type of the object, P the pointer to it, M the mutator of the kind, F the type of its mutations, and S
 // the type of its status.
@@ -42,13 +42,12 @@ type Builder[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converging
 	addressed    bool
 }
 
-// NewBuilder returns a Builder. The object is the desired state, before mutations; it is copied when the resource is
-// built.
+// NewBuilder returns a Builder. The object is the desired state before mutations; Build copies it.
 func NewBuilder[F Mutation[M], T any, P Object[T], M Mutator, S concepts.Converging](kind Kind[P, M, S], object P) *Builder[T, P, M, F, S] {
 	return &Builder[T, P, M, F, S]{kind: kind, base: object, annotations: map[string]string{}}
 }
 
-// WithMutation adds mutations. They are applied in the order in which they are added, as far as their features are on.
+// WithMutation adds mutations. Those whose features are on are applied in the order in which they were added.
 func (b *Builder[T, P, M, F, S]) WithMutation(mutations ...F) *Builder[T, P, M, F, S] {
 	for _, mutation := range mutations {
 		b.mutations = append(b.mutations, feature.Mutation[M](mutation))
@@ -56,44 +55,44 @@ func (b *Builder[T, P, M, F, S]) WithMutation(mutations ...F) *Builder[T, P, M, 
 	return b
 }
 
-// WithCustomConvergeStatus replaces the function that says how far the object is. It should depend on the object and
-// the input of the generator only. Nil restores the default.
+// WithCustomConvergeStatus replaces the function that returns the progress of the object. The result should depend only
+// on the object and the input of the generator. Nil restores the default.
 func (b *Builder[T, P, M, F, S]) WithCustomConvergeStatus(handler func(concepts.ConvergingOperation, P) (S, error)) *Builder[T, P, M, F, S] {
 	b.handlers.ConvergingStatus = handler
 	return b
 }
 
-// WithCustomGraceStatus replaces the function that says how well the object does its job. It should depend on the
-// object and the input of the generator only. Nil restores the default.
+// WithCustomGraceStatus replaces the function that returns how well the object does its job. The result should depend
+// only on the object and the input of the generator. Nil restores the default.
 func (b *Builder[T, P, M, F, S]) WithCustomGraceStatus(handler func(P) (concepts.GraceStatusWithReason, error)) *Builder[T, P, M, F, S] {
 	b.handlers.GraceStatus = handler
 	return b
 }
 
-// WithCustomSuspendStatus replaces the function that says how far the suspension is. It should depend on the object and
-// the input of the generator only. Nil restores the default.
+// WithCustomSuspendStatus replaces the function that returns the progress of the suspension. The result should depend
+// only on the object and the input of the generator. Nil restores the default.
 func (b *Builder[T, P, M, F, S]) WithCustomSuspendStatus(handler func(P) (concepts.SuspensionStatusWithReason, error)) *Builder[T, P, M, F, S] {
 	b.handlers.SuspensionStatus = handler
 	return b
 }
 
-// WithCustomSuspendMutation replaces what suspends the object. It is applied after all mutations. Nil restores the
-// default.
+// WithCustomSuspendMutation replaces the mutation that suspends the object. It is applied after all others. Nil
+// restores the default.
 func (b *Builder[T, P, M, F, S]) WithCustomSuspendMutation(handler func(M) error) *Builder[T, P, M, F, S] {
 	b.handlers.SuspendMutation = handler
 	return b
 }
 
-// WithCustomSuspendDeletionDecision replaces the decision whether the object is deleted when it is suspended. The
-// function gets the object as it is declared. Nil restores the default.
+// WithCustomSuspendDeletionDecision replaces the function that reports whether the object is deleted when it is
+// suspended. Its argument is the base object. Nil restores the default.
 func (b *Builder[T, P, M, F, S]) WithCustomSuspendDeletionDecision(handler func(P) bool) *Builder[T, P, M, F, S] {
 	b.handlers.DeleteOnSuspend = handler
 	return b
 }
 
-// WithDataExtractor adds a function that reads data from a copy of the object as it is in the cluster, after it was
-// applied. Nil is ignored. Resources that are registered later can use these data. It is not known which of them do, so
-// each of them is made anew in each pass; prefer WithData.
+// WithDataExtractor adds a function that reads data from a copy of the applied object as it is in the cluster. Nil is
+// ignored. Later resources can use these data. Since the reconciler cannot tell which of them do, it generates all of
+// them again in each pass; prefer WithData.
 func (b *Builder[T, P, M, F, S]) WithDataExtractor(extractor func(T) error) *Builder[T, P, M, F, S] {
 	if extractor != nil {
 		b.extractors = append(b.extractors, extractor)
@@ -101,79 +100,77 @@ func (b *Builder[T, P, M, F, S]) WithDataExtractor(extractor func(T) error) *Bui
 	return b
 }
 
-// WithData adds extractions: each puts data of the object, as it is in the cluster after it was applied, into a Data.
-// See concepts.Into.
+// WithData adds extractions. Each stores data of the applied object, as it is in the cluster, in a Data. See
+// concepts.Into.
 func (b *Builder[T, P, M, F, S]) WithData(extractions ...concepts.Extraction[T]) *Builder[T, P, M, F, S] {
 	b.extractions = append(b.extractions, extractions...)
 	return b
 }
 
-// WithDataGuard lets the object be applied only when all these data exist. A resource that is registered earlier must
-// extract them.
+// WithDataGuard allows applying the object only when all these data are set. An earlier resource must extract them.
 func (b *Builder[T, P, M, F, S]) WithDataGuard(data ...concepts.Cell) *Builder[T, P, M, F, S] {
 	b.registration.Requires = append(b.registration.Requires, data...)
 	return b
 }
 
-// WithOptionalData says that mutations use these data if they exist. A resource that is registered earlier must extract
-// them.
+// WithOptionalData declares that mutations use these data if they are set. If a resource extracts them, it must be an
+// earlier one.
 func (b *Builder[T, P, M, F, S]) WithOptionalData(data ...concepts.Cell) *Builder[T, P, M, F, S] {
 	b.registration.Uses = append(b.registration.Uses, data...)
 	return b
 }
 
-// WithGuard sets a function that says whether the object may be applied. It gets a copy of the object without
-// mutations. If it returns Blocked, neither the object nor resources that are registered later are applied; what was
-// applied before stays. Nil removes the guard. It is not asked while the component is suspended.
+// WithGuard sets a function that decides whether the object may be applied. Its argument is a copy of the base object.
+// If it returns Blocked, neither the object nor later resources are applied; objects that were applied before stay. Nil
+// removes the guard. The guard is not called while the component is suspended.
 func (b *Builder[T, P, M, F, S]) WithGuard(guard func(T) (concepts.GuardStatusWithReason, error)) *Builder[T, P, M, F, S] {
 	b.guard = guard
 	return b
 }
 
-// WithStrictSelectors makes a container selector that matches nothing an error. Without it, it is a warning. A selector
-// that accepts any container, such as AllContainers, may match nothing.
+// WithStrictSelectors makes it an error, instead of a warning, if a container selector matches nothing. Selectors that
+// accept any container, such as AllContainers, may match nothing.
 func (b *Builder[T, P, M, F, S]) WithStrictSelectors() *Builder[T, P, M, F, S] {
 	b.strict = true
 	return b
 }
 
-// GatedBy lets the object exist only if the gate is on. If it is off, the object is deleted. Nil means on.
+// GatedBy makes the object exist only if the gate is on; otherwise, the object is deleted. Nil means on.
 func (b *Builder[T, P, M, F, S]) GatedBy(gate feature.Gate) *Builder[T, P, M, F, S] {
 	b.registration.Gate = gate
 	return b
 }
 
-// ReadOnly means that the object has another owner. It is read, watched and judged, and never written, suspended
-// or deleted. Mutations have no effect.
+// ReadOnly means that the object has another owner. It is read, watched and judged, but never written, suspended or
+// deleted. Mutations have no effect.
 func (b *Builder[T, P, M, F, S]) ReadOnly(absence concepts.Absence) *Builder[T, P, M, F, S] {
 	b.registration.ReadOnly, b.registration.Absence = true, absence
 	return b
 }
 
-// Auxiliary means that nothing waits until the object is ready, and that its health does not count.
+// Auxiliary means that nothing waits for the object to be ready, and that its health does not count.
 func (b *Builder[T, P, M, F, S]) Auxiliary() *Builder[T, P, M, F, S] {
 	b.registration.Auxiliary = true
 	return b
 }
 
-// AwaitAddress makes an Ingress ready only when it has an address. Without it, an Ingress is ready without one, because
-// not every cluster gives it one. Services of type LoadBalancer always wait for theirs. Resources of other kinds cannot
-// be built with it.
+// AwaitAddress makes an Ingress ready only when it has an address. The default is ready without an address, because not
+// every cluster assigns one. Services of type LoadBalancer always wait for theirs. Build fails for other kinds.
 func (b *Builder[T, P, M, F, S]) AwaitAddress() *Builder[T, P, M, F, S] {
 	b.addressed = true
 	b.handlers.ConvergingStatus = b.kind.AddressStatus
 	return b
 }
 
-// WithGracePeriod sets how long the object may be not ready before its GraceStatus counts. Defaults to that of the
-// generator.
+// WithGracePeriod sets how long the object may be unready before its GraceStatus counts. Defaults to the grace period
+// of the generator.
 func (b *Builder[T, P, M, F, S]) WithGracePeriod(period time.Duration) *Builder[T, P, M, F, S] {
 	b.registration.GracePeriod = period
 	return b
 }
 
-// Build returns the resource. It fails if there is no object, if the object lacks its name or namespace, or if an
-// option is not valid. The error names all that is wrong with an object.
+// Build returns the resource. It fails if the object is nil or lacks its name or namespace, or if an option is invalid.
+// The error lists all problems.
 func (b *Builder[T, P, M, F, S]) Build() (*Resource[T, P, S], error) {
 	if b.base == nil {
 		return nil, fmt.Errorf("building a %s: object must not be nil", b.kind.Kind)
@@ -184,14 +181,13 @@ func (b *Builder[T, P, M, F, S]) Build() (*Resource[T, P, S], error) {
 	return newResource(b), nil
 }
 
-// policyAnnotations returns all policies and orders.
+// policyAnnotations returns all policies and orders, by the suffixes of their annotations.
 func (b *Builder[T, P, M, F, S]) policyAnnotations() map[string]string {
 	all := b.policies.annotations()
 	maps.Copy(all, b.annotations)
 	return all
 }
 
-// problems returns all that is wrong.
 func (b *Builder[T, P, M, F, S]) problems() []error {
 	return slices.Concat(b.objectProblems(), b.partProblems(), b.optionProblems())
 }
@@ -267,7 +263,7 @@ type Object[T any] interface {
 	client.Object
 }
 
-// Mutation is a named type of a package whose underlying type is that of feature.Mutation.
+// Mutation is a named type whose underlying type is that of feature.Mutation.
 type Mutation[M any] interface {
 	~struct {
 		Name    string
@@ -282,21 +278,22 @@ type Kind[P client.Object, M Mutator, S concepts.Converging] struct {
 
 	// ClusterScoped means that objects have no namespace.
 	ClusterScoped bool
-	// AnyScope means that it is not known whether objects have a namespace: it is neither required nor refused.
+	// AnyScope means that the scope of the objects is unknown: a namespace is neither required nor refused.
 	AnyScope bool
 	// NewMutator returns the mutator of an object that is being made. Required.
 	NewMutator func(object P) M
-	// Check returns what is wrong with an object, beyond its name and namespace; nil if nothing is. Defaults to no further check.
+	// Check returns an error if an object is invalid beyond its name and namespace. Defaults to no further check.
 	Check func(object P) error
-	// Applied means that objects are ready when they are applied, as far as the reconciler does not know better. Then ConvergingStatus counts only if a builder sets it.
+	// Applied means that objects are ready when they are applied, unless the reconciler has its own rules for them.
+	// ConvergingStatus then applies only if a builder sets it.
 	Applied bool
 	// Defaults are the handlers of resources whose builder has no others.
 	Defaults Handlers[P, M, S]
-	// AddressStatus replaces ConvergingStatus in builders that say AwaitAddress; nil if there is no such thing as an address for the kind.
+	// AddressStatus replaces ConvergingStatus after AwaitAddress; nil if objects of the kind have no address.
 	AddressStatus func(op concepts.ConvergingOperation, object P) (S, error)
 }
 
-// NewKind returns a kind of namespaced objects that are judged by a function. Its fields can be changed.
+// NewKind returns a kind of namespaced objects that are judged by the given function. Its fields can be changed.
 func NewKind[P client.Object, M Mutator, S concepts.Converging](
 	gvk schema.GroupVersionKind, newMutator func(object P) M, converging func(op concepts.ConvergingOperation, object P) (S, error),
 ) Kind[P, M, S] {
@@ -310,18 +307,19 @@ func NewAppliedKind[P client.Object, M Mutator](gvk schema.GroupVersionKind, new
 	return kind
 }
 
-// Handlers are the functions that know the life of a kind of objects. They must not change the object, and must not make requests: they are called whenever the object changes.
+// Handlers are the functions for the life of a kind of objects. They must not change the object, and must not make
+// requests, because they are called whenever the object changes.
 type Handlers[P client.Object, M Mutator, S concepts.Converging] struct {
-	// ConvergingStatus returns how far the object is. Required as a default.
+	// ConvergingStatus returns the progress of the object. Required as a default.
 	ConvergingStatus func(op concepts.ConvergingOperation, object P) (S, error)
 	// GraceStatus returns how well the object does its job. Defaults to a status that follows from ConvergingStatus: Healthy if the object is converged, Down if it
 	// is failing, and Degraded otherwise.
 	GraceStatus func(object P) (concepts.GraceStatusWithReason, error)
 	// DeleteOnSuspend reports whether the object is deleted when it is suspended. Defaults to false.
 	DeleteOnSuspend func(object P) bool
-	// SuspendMutation records what suspends the object. Defaults to nothing.
+	// SuspendMutation records the edits that suspend the object. Defaults to none.
 	SuspendMutation func(mutator M) error
-	// SuspensionStatus returns how far the suspension is. Defaults to Suspended.
+	// SuspensionStatus returns the progress of the suspension. Defaults to Suspended.
 	SuspensionStatus func(object P) (concepts.SuspensionStatusWithReason, error)
 }
 
@@ -330,7 +328,7 @@ func Applied[P client.Object](concepts.ConvergingOperation, P) (concepts.Operati
 	return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusOperational, Reason: "applied"}, nil
 }
 
-// over returns the handlers, with those of others where there is none.
+// over returns the handlers, with those of others for missing ones.
 func (h Handlers[P, M, S]) over(others Handlers[P, M, S]) Handlers[P, M, S] {
 	if h.ConvergingStatus == nil {
 		h.ConvergingStatus = others.ConvergingStatus
@@ -350,30 +348,29 @@ func (h Handlers[P, M, S]) over(others Handlers[P, M, S]) Handlers[P, M, S] {
 	return h
 }
 
-// Policies say how the reconciler treats an object. An empty field leaves the decision to the component.
+// Policies control how the reconciler treats an object. An empty field leaves the decision to the component.
 type Policies struct {
-	// Adoption says what happens if the object already exists.
+	// Adoption decides what happens if the object already exists.
 	Adoption inventory.AdoptionPolicy
-	// Reconcile says which changes cause the object to be applied again.
+	// Reconcile decides which changes cause the object to be applied again.
 	Reconcile inventory.ReconcilePolicy
-	// Update says how the object is updated.
+	// Update decides how the object is updated.
 	Update inventory.UpdatePolicy
-	// Delete says what happens to the object when it is not declared any more, or when the component is deleted.
+	// Delete decides what happens to the object when it is no longer declared, or when the component is deleted.
 	Delete inventory.DeletePolicy
-	// Prune says what happens to the object when it is not declared any more.
+	// Prune decides what happens to the object when it is no longer declared.
 	Prune inventory.PrunePolicy
-	// Drift says what happens if others change the object.
+	// Drift decides what happens if others change the object.
 	Drift inventory.DriftPolicy
-	// DeletePropagation says what happens to the objects that the object owns when it is deleted.
+	// DeletePropagation decides what happens to the objects that the object owns when it is deleted.
 	DeletePropagation metav1.DeletionPropagation
-	// ReapplyInterval is how long the object goes without being applied again, if others may have changed it unnoticed.
+	// ReapplyInterval is the longest time without applying the object again, if others may have changed it unnoticed.
 	ReapplyInterval time.Duration
-	// ReadyTimeout is how long the object may take to become ready after it was written; then it counts as failed.
+	// ReadyTimeout is how long the object may take to become ready after it was written, before it counts as failed.
 	ReadyTimeout time.Duration
 }
 
-// annotations returns the policies as annotations have them, by the part of the key that follows the name of the
-// reconciler.
+// annotations returns the policies as values of annotations, by the suffixes of their keys.
 func (p Policies) annotations() map[string]string {
 	values := map[string]string{
 		types.AnnotationKeySuffixAdoptionPolicy:    string(p.Adoption),
@@ -404,8 +401,8 @@ func (b *Builder[T, P, M, F, S]) WithPolicies(policies Policies) *Builder[T, P, 
 	return b
 }
 
-// Unowned leaves the object in the cluster when the component is deleted, and deletes it when it is not declared any
-// more. It overrides Policies.Delete.
+// Unowned keeps the object in the cluster when the component is deleted, and deletes it when it is no longer declared.
+// It overrides Policies.Delete.
 func (b *Builder[T, P, M, F, S]) Unowned() *Builder[T, P, M, F, S] {
 	return b.set(types.AnnotationKeySuffixDeletePolicy, types.DeletePolicyOrphanOnDelete)
 }
@@ -421,8 +418,8 @@ func (b *Builder[T, P, M, F, S]) WithDeleteOrder(order int) *Builder[T, P, M, F,
 	return b.set(types.AnnotationKeySuffixDeleteOrder, strconv.Itoa(order))
 }
 
-// WithPurgeOrder sets the wave at whose end the object is deleted again; see types.AnnotationKeySuffixPurgeOrder.
-// Defaults to never.
+// WithPurgeOrder sets the wave at the end of which the object is deleted again; see
+// types.AnnotationKeySuffixPurgeOrder. Defaults to never.
 func (b *Builder[T, P, M, F, S]) WithPurgeOrder(order int) *Builder[T, P, M, F, S] {
 	return b.set(types.AnnotationKeySuffixPurgeOrder, strconv.Itoa(order))
 }

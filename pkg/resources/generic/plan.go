@@ -23,23 +23,23 @@ import (
 
 // Mutator records edits of one object; see Plan, which implements it.
 type Mutator interface {
-	// NextFeature begins a new feature: what is recorded later is applied later.
+	// NextFeature begins a new feature. Edits that are recorded afterwards are applied later.
 	NextFeature()
 	// Apply makes the edits that were recorded since the last call.
 	Apply() error
 }
 
-// Plan holds the edits that are recorded for an object. Mutators embed it. The zero value is ready for use. It must not
-// be copied after a category was added, and not be used concurrently.
+// Plan contains the recorded edits of an object. Mutators embed it. The zero value is ready for use. It must not be
+// copied after a category was added, and must not be used concurrently.
 type Plan struct {
 	categories []string // by their names, in their order
 	edits      []recorded
-	// current is the feature that is being recorded, applied the number of features that were applied.
+	// current is the feature that is being recorded, applied the number of applied features.
 	current, applied int
 	mutation         mutation // that is being recorded
 	warnings         []string
 	strict           bool
-	// after is called when a feature was applied; may be nil.
+	// after, if not nil, is called after each applied feature.
 	after func(mutation) error
 }
 
@@ -57,21 +57,21 @@ func (m mutation) prefix() string {
 	return fmt.Sprintf("mutation %q: ", m.name)
 }
 
-// recorded is an edit, and where it belongs.
+// recorded is an edit with its feature, category and mutation.
 type recorded struct {
 	feature, category int
 	mutation          mutation
 	edit              func() error
 }
 
-// NextFeature begins a new feature. The first one has begun already.
+// NextFeature begins a new feature. The first one need not be begun.
 func (p *Plan) NextFeature() { p.current++ }
 
 // BeginFeature is NextFeature.
 func (p *Plan) BeginFeature() { p.NextFeature() }
 
-// Apply makes the edits that were recorded since the last call, in the order that the documentation of the package
-// states. It ends at the first error; then the object may have some of the edits.
+// Apply makes the edits that were recorded since the last call, in the order that the package documentation defines. It
+// stops at the first error; the object may then have some of the edits.
 func (p *Plan) Apply() error {
 	defer func() {
 		p.current++
@@ -93,8 +93,8 @@ func (p *Plan) Apply() error {
 	return nil
 }
 
-// mutationOf returns the mutation that a feature belongs to: that of its last edit, because the first ones may have been
-// recorded when the mutator was made.
+// mutationOf returns the mutation of a feature: that of its last edit, because the first edits may have been recorded
+// when the mutator was created.
 func (p *Plan) mutationOf(feature int) mutation {
 	for _, r := range slices.Backward(p.edits) {
 		if r.feature == feature {
@@ -104,7 +104,7 @@ func (p *Plan) mutationOf(feature int) mutation {
 	return mutation{}
 }
 
-// apply makes the edits of a feature that are in a category.
+// apply makes the edits of a feature in one category.
 func (p *Plan) apply(feature, category int) error {
 	for _, r := range p.edits {
 		if r.feature != feature || r.category != category {
@@ -117,17 +117,17 @@ func (p *Plan) apply(feature, category int) error {
 	return nil
 }
 
-// plan lets this package find the Plan in a mutator.
+// plan makes the Plan of a mutator accessible to this package.
 func (p *Plan) plan() *Plan { return p }
 
-// Category is a category of edits that an editor of type E serves.
+// Category is a category of edits with an editor of type E.
 type Category[E any] struct {
 	plan   *Plan
 	number int
 	editor E
 }
 
-// NewCategory adds a category after those that the plan has. The name appears in errors.
+// NewCategory adds a category after the existing ones of the plan. The name appears in errors.
 func NewCategory[E any](plan *Plan, name string, editor E) *Category[E] {
 	plan.categories = append(plan.categories, name)
 	return &Category[E]{plan: plan, number: len(plan.categories) - 1, editor: editor}
@@ -143,7 +143,7 @@ func (c *Category[E]) Record(edit func(E) error) {
 	})
 }
 
-// unmatched notes that an edit of a mutation has found nothing to edit.
+// unmatched records a warning, or returns an error if the plan is strict, when an edit matches nothing.
 func (c *Category[E]) unmatched(m mutation, what string) error {
 	if c.plan.strict {
 		return errors.New(what)
@@ -154,8 +154,8 @@ func (c *Category[E]) unmatched(m mutation, what string) error {
 	return nil
 }
 
-// conflictCheck finds fields to which two mutations give different values. It compares the object before and after each
-// feature, so a mutation that writes the value that is there already has written nothing.
+// conflictCheck finds fields that two mutations set to different values. It compares the object before and after each
+// feature, so writing the current value again does not count as a write.
 type conflictCheck struct {
 	object  client.Object
 	before  map[string]field
@@ -168,7 +168,7 @@ type field struct {
 	value any
 }
 
-// write is what a mutation has done to a field.
+// write is the last write of a mutation to a field.
 type write struct {
 	field
 
@@ -176,10 +176,10 @@ type write struct {
 	exists   bool
 }
 
-// Values in messages have at most so many bytes.
+// maxValueText is the maximum length of values in messages, in bytes.
 const maxValueText = 60
 
-// after compares the object with what it was before a feature. Mutations may overwrite what belongs to none of them.
+// after compares the object with its state before the feature. Changes that belong to no mutation cause no conflict.
 func (c *conflictCheck) after(m mutation) error {
 	before := c.before
 	after, err := fieldsOf(c.object)
@@ -208,7 +208,7 @@ func (c *conflictCheck) after(m mutation) error {
 	return nil
 }
 
-// text returns the value for messages: in one line, and shortened. A secret value is not in it.
+// text returns the value for messages, on one line and shortened. It hides secret values.
 func (w write) text(secret bool) string {
 	switch {
 	case !w.exists:
@@ -223,8 +223,8 @@ func (w write) text(secret bool) string {
 	return texts.Truncate(text, maxValueText)
 }
 
-// fieldsOf returns all values of an object but the entries of ConfigMaps and Secrets, which several mutations may change in
-// part.
+// fieldsOf returns all values of an object except the entries of ConfigMaps and Secrets, because several mutations may
+// change parts of one entry.
 func fieldsOf(object client.Object) (map[string]field, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
@@ -238,8 +238,8 @@ func fieldsOf(object client.Object) (map[string]field, error) {
 	return fields, nil
 }
 
-// collect adds all values below a value by their keys. The key of an element of a list has its name or, if it has none,
-// its content: mutations may add different elements to one list.
+// collect adds all values below a value by their keys. A list element is keyed by its name or, without a name, by its
+// content, because mutations may add different elements to one list.
 func collect(fields map[string]field, value any, key, path string) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -263,7 +263,7 @@ func collect(fields map[string]field, value any, key, path string) {
 	}
 }
 
-// nameOf returns what identifies an element of a list among the others, as a part of a path; empty if nothing does.
+// nameOf returns the path segment that identifies an element within its list; empty if nothing does.
 func nameOf(element any) string {
 	fields, _ := element.(map[string]any)
 	for _, key := range []string{"mountPath", "name"} {
@@ -274,7 +274,7 @@ func nameOf(element any) string {
 	return ""
 }
 
-// segment returns a part of a path that is a name; in brackets, if it could be taken for several.
+// segment returns a name as a path segment; in brackets if it could be mistaken for several segments.
 func segment(name string) string {
 	if simpleName.MatchString(name) {
 		return "." + name

@@ -15,7 +15,7 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/selectors"
 )
 
-// PodTemplate is the part of a mutator that edits a pod template. A mutation of pod templates that several kinds share
+// PodTemplate is the part of a mutator that edits a pod template. A mutation for the pod templates of several kinds
 // takes a *PodTemplate.
 type PodTemplate struct {
 	PodSpec
@@ -23,7 +23,7 @@ type PodTemplate struct {
 	metadata *Category[*editors.ObjectMetaEditor]
 }
 
-// NewPodTemplate adds the categories of a pod template to a plan: metadata of the pods, and then those of NewPodSpec.
+// NewPodTemplate adds the categories of a pod template to a plan: pod metadata, and then those of NewPodSpec.
 func NewPodTemplate(plan *Plan, template *corev1.PodTemplateSpec) PodTemplate {
 	return PodTemplate{
 		metadata: NewCategory(plan, "pod template metadata", editors.NewObjectMetaEditor(&template.ObjectMeta)),
@@ -36,15 +36,15 @@ func (p *PodTemplate) EditPodTemplateMetadata(edit func(*editors.ObjectMetaEdito
 	p.metadata.Record(edit)
 }
 
-// PodSpec is the part of a mutator that edits the spec of pods. Selectors see the containers as they are after the
-// current feature has added and removed containers, and before it has edited any.
+// PodSpec is the part of a mutator that edits the spec of pods. Selectors see the containers after the current feature
+// has added and removed containers, and before it has edited any.
 type PodSpec struct {
 	spec                       *Category[*editors.PodSpecEditor]
 	containers, initContainers *containers
 }
 
-// NewPodSpec adds the categories of a pod spec to a plan: the spec as such; containers that are added and removed;
-// edits of containers; and the same for init containers.
+// NewPodSpec adds the categories of a pod spec to a plan: the spec itself, adding and removing containers, editing
+// containers, and the last two for init containers.
 func NewPodSpec(plan *Plan, spec *corev1.PodSpec) PodSpec {
 	return PodSpec{
 		spec:           NewCategory(plan, "pod spec", editors.NewPodSpecEditor(spec)),
@@ -56,62 +56,60 @@ func NewPodSpec(plan *Plan, spec *corev1.PodSpec) PodSpec {
 // EditPodSpec records an edit of the spec of the pods. Nil is ignored.
 func (p *PodSpec) EditPodSpec(edit func(*editors.PodSpecEditor) error) { p.spec.Record(edit) }
 
-// EditContainers records an edit of the containers that are selected. It is ignored if the selector or the edit is nil.
+// EditContainers records an edit of the selected containers. It is ignored if the selector or the edit is nil.
 func (p *PodSpec) EditContainers(selector selectors.ContainerSelector, edit func(*editors.ContainerEditor) error) {
 	p.containers.edit(selector, edit)
 }
 
-// EnsureContainer records that a container with this content exists. It replaces the one with the same name.
+// EnsureContainer records that the container is added, or replaces the one with the same name.
 func (p *PodSpec) EnsureContainer(container corev1.Container) { p.containers.ensure(container) }
 
-// RemoveContainer records that there is no container with that name.
+// RemoveContainer records that the container with the given name is removed.
 func (p *PodSpec) RemoveContainer(name string) { p.containers.remove(name) }
 
-// RemoveContainers records that there are no containers with these names.
+// RemoveContainers records that the containers with the given names are removed.
 func (p *PodSpec) RemoveContainers(names []string) { p.containers.remove(names...) }
 
-// EditInitContainers records an edit of the init containers that are selected. It is ignored if the selector or the
-// edit is nil.
+// EditInitContainers records an edit of the selected init containers. It is ignored if the selector or the edit is nil.
 func (p *PodSpec) EditInitContainers(selector selectors.ContainerSelector, edit func(*editors.ContainerEditor) error) {
 	p.initContainers.edit(selector, edit)
 }
 
-// EnsureInitContainer records that an init container with this content exists. It replaces the one with the same name.
+// EnsureInitContainer records that the init container is added, or replaces the one with the same name.
 func (p *PodSpec) EnsureInitContainer(container corev1.Container) { p.initContainers.ensure(container) }
 
-// RemoveInitContainer records that there is no init container with that name.
+// RemoveInitContainer records that the init container with the given name is removed.
 func (p *PodSpec) RemoveInitContainer(name string) { p.initContainers.remove(name) }
 
-// RemoveInitContainers records that there are no init containers with these names.
+// RemoveInitContainers records that the init containers with the given names are removed.
 func (p *PodSpec) RemoveInitContainers(names []string) { p.initContainers.remove(names...) }
 
-// EnsureContainerEnvVar records that all containers have the environment variable with this value. Init containers are
-// not concerned.
+// EnsureContainerEnvVar records that the environment variable is set in all containers, but not in init containers.
 func (p *PodSpec) EnsureContainerEnvVar(ev corev1.EnvVar) {
 	p.editAll(func(e *editors.ContainerEditor) { e.EnsureEnvVar(ev) })
 }
 
-// RemoveContainerEnvVar records that no container has the environment variable.
+// RemoveContainerEnvVar records that the environment variable is removed from all containers.
 func (p *PodSpec) RemoveContainerEnvVar(name string) {
 	p.editAll(func(e *editors.ContainerEditor) { e.RemoveEnvVar(name) })
 }
 
-// RemoveContainerEnvVars records that no container has one of the environment variables.
+// RemoveContainerEnvVars records that the environment variables are removed from all containers.
 func (p *PodSpec) RemoveContainerEnvVars(names []string) {
 	p.editAll(func(e *editors.ContainerEditor) { e.RemoveEnvVars(names) })
 }
 
-// EnsureContainerArg records that all containers have the argument. It is appended where it is missing.
+// EnsureContainerArg records that the argument is appended to all containers that lack it.
 func (p *PodSpec) EnsureContainerArg(arg string) {
 	p.editAll(func(e *editors.ContainerEditor) { e.EnsureArg(arg) })
 }
 
-// RemoveContainerArg records that no container has the argument.
+// RemoveContainerArg records that the argument is removed from all containers.
 func (p *PodSpec) RemoveContainerArg(arg string) {
 	p.editAll(func(e *editors.ContainerEditor) { e.RemoveArg(arg) })
 }
 
-// RemoveContainerArgs records that no container has one of the arguments.
+// RemoveContainerArgs records that the arguments are removed from all containers.
 func (p *PodSpec) RemoveContainerArgs(args []string) {
 	p.editAll(func(e *editors.ContainerEditor) { e.RemoveArgs(args) })
 }
@@ -120,14 +118,13 @@ func (p *PodSpec) editAll(edit func(*editors.ContainerEditor)) {
 	p.EditContainers(selectors.AllContainers(), handlers.Infallible(edit))
 }
 
-// containers are two categories for a list of containers: first what is added and removed, then edits of those that are
-// selected.
+// containers consists of two categories for a list of containers: first adding and removing, then editing.
 type containers struct {
 	presence, edits *Category[*[]corev1.Container]
 	batches         map[int]*batch // by feature
 }
 
-// batch has the edits of a feature. They are made together, because their selectors are asked before the first of them.
+// batch contains the edits of a feature. All their selectors are evaluated before the first edit is made.
 type batch struct {
 	mutation mutation
 	edits    []containerEdit
@@ -203,8 +200,7 @@ func (c *containers) apply(b *batch, list []corev1.Container) error {
 	return nil
 }
 
-// acceptsAny reports whether a selector accepts a container of which nothing is known. One that fails because of that
-// does not.
+// acceptsAny reports whether a selector accepts an empty container. A selector that panics on it does not.
 func acceptsAny(selector selectors.ContainerSelector) (accepts bool) {
 	defer func() {
 		if recover() != nil {

@@ -16,12 +16,12 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Resource is an object with all that is known about its life. A generator returns it to the reconciler (see
-// resources.NewGenerator), which calls its methods at the right time. They can also be called by a reconciler that is
-// written by hand. A Resource must not be used concurrently.
+// Resource is an object with the functions for its life. The generator returns it to the reconciler (see
+// resources.NewGenerator), which calls its methods at the right time. Hand-written reconcilers may call them, too. A
+// Resource must not be used concurrently.
 //
-// Methods about the state of the object speak of the object that Mutate or RecordObservation got last; before that, of
-// the object that was passed to the builder.
+// Methods about the state of the object refer to the object that Mutate or RecordObservation got last, and initially to
+// the base object.
 type Resource[T any, P Object[T], S concepts.Converging] struct {
 	base         P
 	amend        func(object P, form form) (warnings []string, err error)
@@ -36,7 +36,7 @@ type Resource[T any, P Object[T], S concepts.Converging] struct {
 	warnings   []string
 }
 
-// life has the handlers that do not depend on the type of the mutator.
+// life contains the handlers that do not depend on the type of the mutator.
 type life[P client.Object, S concepts.Converging] struct {
 	converging func(concepts.ConvergingOperation, P) (S, error)
 	grace      func(P) (concepts.GraceStatusWithReason, error)
@@ -44,8 +44,8 @@ type life[P client.Object, S concepts.Converging] struct {
 	suspension func(P) (concepts.SuspensionStatusWithReason, error)
 }
 
-// gradeOf returns the grade that follows from a status, with its reason: Healthy if the object is converged, Down if it
-// is failing, and Degraded otherwise. It takes the results of a function, and passes an error on.
+// gradeOf derives a grade, with its reason, from a status: Healthy if the object is converged, Down if it is failing,
+// and Degraded otherwise. It passes an error on, so it can wrap a call.
 func gradeOf(status concepts.Converging, err error) (concepts.GraceStatusWithReason, error) {
 	if err != nil {
 		return concepts.GraceStatusWithReason{}, err
@@ -61,7 +61,7 @@ func gradeOf(status concepts.Converging, err error) (concepts.GraceStatusWithRea
 	return concepts.GraceStatusWithReason{Status: grade, Reason: reason}, nil
 }
 
-// newResource returns what a builder describes. Later changes of the builder do not affect it.
+// newResource returns the resource that a builder describes. Later changes to the builder do not affect it.
 func newResource[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converging](b *Builder[T, P, M, F, S]) *Resource[T, P, S] {
 	base := copyOf[T](b.base)
 	base.GetObjectKind().SetGroupVersionKind(b.kind.GroupVersionKind)
@@ -93,8 +93,8 @@ func copyOf[T any, P Object[T]](object P) P {
 	return copied
 }
 
-// Identity returns version, kind, namespace and name, such as "apps/v1/Deployment/shop/web". Cluster-scoped objects
-// have no namespace in it.
+// Identity returns version, kind, namespace and name, such as "apps/v1/Deployment/shop/web". The namespace is missing
+// for cluster-scoped objects.
 func (r *Resource[T, P, S]) Identity() string {
 	gvk := r.base.GetObjectKind().GroupVersionKind()
 	identity := gvk.GroupVersion().String() + "/" + gvk.Kind + "/"
@@ -104,13 +104,12 @@ func (r *Resource[T, P, S]) Identity() string {
 	return identity + r.base.GetName()
 }
 
-// Object returns a copy of the object that was passed to the builder, with its type.
+// Object returns a copy of the base object, with its type.
 func (r *Resource[T, P, S]) Object() (client.Object, error) { return copyOf[T](r.base), nil }
 
-// Mutate turns any object of this kind into the desired one. The content is that of the object which was passed to the
-// builder, with all mutations whose features are on; after Suspend, also with what suspends it. What the server keeps
-// in the metadata, and the status, stay; all other content of the given object is lost. If it fails, the object may
-// have some of the mutations.
+// Mutate turns any object of this kind into the desired one: the base object with all mutations whose features are on
+// and, after Suspend, with the suspension. Status and server-managed metadata of the given object stay; all its other
+// content is lost. If Mutate fails, the object may have some of the mutations.
 func (r *Resource[T, P, S]) Mutate(current client.Object) error {
 	object, err := r.typed(current)
 	if err != nil {
@@ -125,8 +124,8 @@ func (r *Resource[T, P, S]) Mutate(current client.Object) error {
 	return r.Amend(object, suspending)
 }
 
-// Amend applies the mutations whose features are on to a manifest that has none of them yet, and then, if suspended,
-// what suspends it.
+// Amend applies all mutations whose features are on to a manifest without any; if suspended, it then applies the
+// suspension.
 func (r *Resource[T, P, S]) Amend(manifest client.Object, suspended bool) error {
 	if suspended {
 		return r.change(manifest, whole)
@@ -134,7 +133,7 @@ func (r *Resource[T, P, S]) Amend(manifest client.Object, suspended bool) error 
 	return r.change(manifest, active)
 }
 
-// AmendSuspended applies what suspends the object to a manifest that has all other mutations.
+// AmendSuspended applies the suspension to a manifest that already has all mutations.
 func (r *Resource[T, P, S]) AmendSuspended(manifest client.Object) error {
 	return r.change(manifest, onlySuspension)
 }
@@ -150,7 +149,7 @@ func (r *Resource[T, P, S]) change(manifest client.Object, form form) error {
 	return r.checkIdentity(object)
 }
 
-// checkIdentity refuses an object that mutations have renamed or moved.
+// checkIdentity returns an error if mutations have renamed or moved the object.
 func (r *Resource[T, P, S]) checkIdentity(object P) error {
 	for _, field := range []struct{ name, want, got string }{
 		{"name", r.base.GetName(), object.GetName()}, {"namespace", r.base.GetNamespace(), object.GetNamespace()},
@@ -162,10 +161,9 @@ func (r *Resource[T, P, S]) checkIdentity(object P) error {
 	return nil
 }
 
-// PreviewObject returns the object with all mutations whose features are on, and without what suspends it. It changes
-// nothing. It fails if two mutations give one field different values. A mutation that writes the value that is there
-// already has written nothing, because the objects before and after each mutation are compared. Entries of ConfigMaps and
-// Secrets do not count. Values of environment variables are not in the error.
+// PreviewObject returns the object with all mutations whose features are on, but not suspended. It changes nothing. It
+// fails if two mutations set one field to different values; writing the current value again does not count. Entries of
+// ConfigMaps and Secrets are not compared. The error does not contain values of environment variables.
 func (r *Resource[T, P, S]) PreviewObject() (P, error) {
 	object, _, err := r.preview()
 	return object, err
@@ -179,7 +177,7 @@ func (r *Resource[T, P, S]) typed(object client.Object) (P, error) {
 	return nil, fmt.Errorf("%s: object has type %T; must be %T", r.text(), object, r.base)
 }
 
-// RecordObservation keeps the object, which must not be changed afterwards.
+// RecordObservation records the object, which must not be changed afterwards.
 func (r *Resource[T, P, S]) RecordObservation(object client.Object) error {
 	observed, err := r.typed(object)
 	if err == nil {
@@ -188,13 +186,13 @@ func (r *Resource[T, P, S]) RecordObservation(object client.Object) error {
 	return err
 }
 
-// Warnings returns what the last mutation has noticed: selectors that match no container.
+// Warnings returns the warnings of the last mutation: selectors that match no container.
 func (r *Resource[T, P, S]) Warnings() []string { return slices.Clone(r.warnings) }
 
-// Registration says how the resource takes part in a set of resources.
+// Registration describes how the resource takes part in a set of resources.
 func (r *Resource[T, P, S]) Registration() concepts.Registration { return r.registration }
 
-// ConvergingStatus returns how far the object is.
+// ConvergingStatus returns the progress of the object.
 func (r *Resource[T, P, S]) ConvergingStatus(op concepts.ConvergingOperation) (S, error) {
 	return r.life.converging(op, r.current())
 }
@@ -212,13 +210,13 @@ func (r *Resource[T, P, S]) DeleteOnSuspend() bool {
 	return r.life.deletes != nil && r.life.deletes(copyOf[T](r.base))
 }
 
-// Suspend lets the next call of Mutate return the suspended form.
+// Suspend makes the next call of Mutate produce the suspended form.
 func (r *Resource[T, P, S]) Suspend() error {
 	r.suspending = true
 	return nil
 }
 
-// SuspensionStatus returns how far the suspension is.
+// SuspensionStatus returns the progress of the suspension.
 func (r *Resource[T, P, S]) SuspensionStatus() (concepts.SuspensionStatusWithReason, error) {
 	if r.life.suspension != nil {
 		return r.life.suspension(r.current())
@@ -226,7 +224,7 @@ func (r *Resource[T, P, S]) SuspensionStatus() (concepts.SuspensionStatusWithRea
 	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
 }
 
-// GuardStatus asks the guard. Without a guard, the answer is Unblocked.
+// GuardStatus calls the guard. Without a guard, it returns Unblocked.
 func (r *Resource[T, P, S]) GuardStatus() (concepts.GuardStatusWithReason, error) {
 	if r.guard == nil {
 		return concepts.GuardStatusWithReason{Status: concepts.GuardStatusUnblocked}, nil
@@ -234,7 +232,7 @@ func (r *Resource[T, P, S]) GuardStatus() (concepts.GuardStatusWithReason, error
 	return r.guard(*copyOf[T](r.base))
 }
 
-// ExtractData calls all extractors with copies of the object, in the order in which they were added, until one fails.
+// ExtractData calls the extractors, in order, with copies of the object. It stops at the first error.
 func (r *Resource[T, P, S]) ExtractData() error {
 	for _, extract := range r.extractors {
 		if err := extract(*copyOf[T](r.current())); err != nil {
@@ -244,7 +242,7 @@ func (r *Resource[T, P, S]) ExtractData() error {
 	return nil
 }
 
-// current returns the object that methods about its state speak of.
+// current returns the object that methods about the state of the object refer to.
 func (r *Resource[T, P, S]) current() P {
 	if r.observed != nil {
 		return r.observed
@@ -256,21 +254,21 @@ func (r *Resource[T, P, S]) text() string {
 	return types.ObjectText(r.base.GetObjectKind().GroupVersionKind().GroupKind(), r.base.GetNamespace(), r.base.GetName())
 }
 
-// form says what is applied to an object.
+// form defines what is applied to an object.
 type form int
 
 const (
-	// active are all mutations whose features are on.
+	// active means all mutations whose features are on.
 	active form = iota
-	// whole is active, and then what suspends the object.
+	// whole means active, followed by the suspension.
 	whole
-	// onlySuspension is what suspends the object.
+	// onlySuspension means only the suspension.
 	onlySuspension
-	// preview is active, with a check for conflicts between mutations.
+	// preview means active, with a check for conflicts between mutations.
 	preview
 )
 
-// newAmender returns a function that applies the mutations of a builder to an object, and returns what it has noticed.
+// newAmender returns a function that applies the mutations of a builder to an object and returns warnings.
 func newAmender[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converging](b *Builder[T, P, M, F, S], suspend func(M) error) func(P, form) ([]string, error) {
 	newMutator, mutations, strict := b.kind.NewMutator, slices.Clone(b.mutations), b.strict
 	return func(object P, form form) ([]string, error) {
@@ -307,7 +305,7 @@ func newAmender[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converg
 	}
 }
 
-// record has a mutation record its edits if its feature is on.
+// record makes a mutation record its edits if its feature is on.
 func record[M Mutator](mutator M, mutation feature.Mutation[M]) error {
 	return guarded(func() error {
 		if on, err := feature.IsOn(mutation.Feature); err != nil || !on {
@@ -317,7 +315,7 @@ func record[M Mutator](mutator M, mutation feature.Mutation[M]) error {
 	})
 }
 
-// guarded makes a panic of a function of the author an error.
+// guarded turns a panic in a function of the author into an error.
 func guarded(call func() error) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -327,7 +325,7 @@ func guarded(call func() error) (err error) {
 	return call()
 }
 
-// statesOf returns a function that asks the gates of mutations.
+// statesOf returns a function that evaluates the gates of mutations.
 func statesOf[M any](mutations []feature.Mutation[M]) func() []concepts.MutationState {
 	return func() []concepts.MutationState {
 		states := make([]concepts.MutationState, len(mutations))
@@ -338,11 +336,11 @@ func statesOf[M any](mutations []feature.Mutation[M]) func() []concepts.Mutation
 	}
 }
 
-// Mutations returns the states of all mutations, in the order in which they are applied. It asks their gates.
+// Mutations returns the states of all mutations, in the order in which they are applied. It evaluates their gates.
 func (r *Resource[T, P, S]) Mutations() []concepts.MutationState { return r.mutations() }
 
-// Preview is PreviewObject for callers that do not know the Go type of the object. It also returns what mutations have
-// noticed; Warnings does not change.
+// Preview is PreviewObject for callers without the Go type of the object. It also returns the warnings of the
+// mutations; the result of Warnings does not change.
 func (r *Resource[T, P, S]) Preview() (object client.Object, warnings []string, err error) {
 	previewed, warnings, err := r.preview()
 	if err != nil {
@@ -360,8 +358,8 @@ func (r *Resource[T, P, S]) preview() (P, []string, error) {
 	return object, warnings, nil
 }
 
-// copyServerFields copies the fields that only the server and controllers set, some of the metadata and the status,
-// between objects of the same Go type.
+// copyServerFields copies some metadata and the status, which only the server and controllers set, between objects of
+// the same Go type.
 func copyServerFields(to, from client.Object) {
 	to.SetUID(from.GetUID())
 	to.SetResourceVersion(from.GetResourceVersion())

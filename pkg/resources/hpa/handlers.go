@@ -11,11 +11,11 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
-// rule says what the conditions of a HorizontalPodAutoscaler mean.
+// rule interprets the conditions of a HorizontalPodAutoscaler.
 var rule = handlers.Rule{Works: string(autoscalingv2.ScalingActive), Fails: []string{string(autoscalingv2.AbleToScale), string(autoscalingv2.ScalingActive)}}
 
-// DefaultConvergingStatusHandler returns how far a HorizontalPodAutoscaler is: OperationFailing if its condition
-// AbleToScale or ScalingActive is False; Operational if ScalingActive is True; and otherwise OperationPending.
+// DefaultConvergingStatusHandler returns the progress of a HorizontalPodAutoscaler: OperationFailing if AbleToScale or
+// ScalingActive is False, Operational if ScalingActive is True, and OperationPending otherwise.
 func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, hpa *autoscalingv2.HorizontalPodAutoscaler) (concepts.OperationalStatusWithReason, error) {
 	found := make([]metav1.Condition, 0, len(hpa.Status.Conditions))
 	for _, c := range hpa.Status.Conditions {

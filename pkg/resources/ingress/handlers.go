@@ -11,13 +11,13 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
-// DefaultConvergingStatusHandler returns Operational: not every controller of Ingresses reports an address.
+// DefaultConvergingStatusHandler returns Operational, because not every Ingress controller reports an address.
 func DefaultConvergingStatusHandler(op concepts.ConvergingOperation, ingress *networkingv1.Ingress) (concepts.OperationalStatusWithReason, error) {
 	return generic.Applied(op, ingress)
 }
 
-// AddressConvergingStatusHandler is used after AwaitAddress. It returns OperationPending until the Ingress has an
-// address, and then Operational.
+// AddressConvergingStatusHandler applies if the builder called AwaitAddress. It returns OperationPending until the
+// Ingress has an address, and then Operational.
 func AddressConvergingStatusHandler(_ concepts.ConvergingOperation, ingress *networkingv1.Ingress) (concepts.OperationalStatusWithReason, error) {
 	return handlers.AddressStatus(ingress.Status.LoadBalancer.Ingress, func(point networkingv1.IngressLoadBalancerIngress) (ip, hostname string) {
 		return point.IP, point.Hostname

@@ -15,8 +15,8 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
-// DefaultConvergingStatusHandler returns how far a Job is: Completed or TaskFailing by its conditions Complete and
-// Failed; TaskRunning if it has active pods; and otherwise TaskPending.
+// DefaultConvergingStatusHandler returns the progress of a Job: Completed or TaskFailing by its conditions Complete and
+// Failed, TaskRunning if it has active pods, and TaskPending otherwise.
 func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, job *batchv1.Job) (concepts.CompletionStatusWithReason, error) {
 	end := endOf(job)
 	switch {
@@ -32,8 +32,7 @@ func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, job *batchv1
 }
 
 // DefaultDeleteOnSuspendHandler returns true: a suspended Job is deleted, so that it runs from the beginning when the
-// component is resumed. That is also true of a Job that has finished: it runs again. Use
-// WithCustomSuspendDeletionDecision if it must not.
+// component is resumed. A finished Job runs again, too; use WithCustomSuspendDeletionDecision to prevent that.
 func DefaultDeleteOnSuspendHandler(_ *batchv1.Job) bool { return true }
 
 // DefaultSuspendMutationHandler sets spec.suspend, so that the pods of the Job end before it is deleted.
@@ -42,8 +41,8 @@ func DefaultSuspendMutationHandler(mutator *Mutator) error {
 	return nil
 }
 
-// DefaultSuspensionStatusHandler returns how far the suspension of a Job is. It is Suspended if the Job has finished,
-// or if it has spec.suspend and no pods that are active or terminating.
+// DefaultSuspensionStatusHandler returns the progress of a Job's suspension. It is Suspended if the Job has finished,
+// or if spec.suspend is set and no pods are active or terminating.
 func DefaultSuspensionStatusHandler(job *batchv1.Job) (concepts.SuspensionStatusWithReason, error) {
 	left := job.Status.Active
 	if job.Status.Terminating != nil {
@@ -61,7 +60,7 @@ func DefaultSuspensionStatusHandler(job *batchv1.Job) (concepts.SuspensionStatus
 	}
 }
 
-// endOf returns the condition that says how a Job has finished; nil if it has not.
+// endOf returns the condition with which a Job has finished; nil if it has not.
 func endOf(job *batchv1.Job) *batchv1.JobCondition {
 	i := slices.IndexFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
 		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed)

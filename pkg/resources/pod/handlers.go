@@ -14,10 +14,9 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
-// DefaultConvergingStatusHandler returns how far a Pod is. It is Healthy if all containers are ready, including
-// sidecars, or have succeeded. It is Failing if the Pod has failed, a container is in CrashLoopBackOff, or one has
-// ended with an error and is not started again. Otherwise it is Updating after an update, and Creating in all other
-// cases.
+// DefaultConvergingStatusHandler returns the progress of a Pod. It is Healthy if all containers, including sidecars,
+// are ready or have succeeded. It is Failing if the Pod has failed, a container is in CrashLoopBackOff, or one has
+// ended with an error and is not restarted. Otherwise it is Updating after an update, and Creating in all other cases.
 func DefaultConvergingStatusHandler(op concepts.ConvergingOperation, pod *corev1.Pod) (concepts.AliveStatusWithReason, error) {
 	failure, unready := failure(pod), unready(pod)
 	switch {
@@ -38,8 +37,8 @@ func DefaultConvergingStatusHandler(op concepts.ConvergingOperation, pod *corev1
 	return waiting, nil
 }
 
-// DefaultGraceStatusHandler returns how well a Pod does its job. It is Healthy if all containers are ready, or have
-// succeeded; Degraded if the Pod runs otherwise; and Down if it does not run.
+// DefaultGraceStatusHandler returns how well a Pod does its job: Healthy if all containers are ready or have succeeded,
+// Degraded if the Pod runs otherwise, and Down if it does not run.
 func DefaultGraceStatusHandler(pod *corev1.Pod) (concepts.GraceStatusWithReason, error) {
 	status, err := DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, pod)
 	grade := concepts.GraceStatusDown
@@ -52,8 +51,8 @@ func DefaultGraceStatusHandler(pod *corev1.Pod) (concepts.GraceStatusWithReason,
 	return concepts.GraceStatusWithReason{Status: grade, Reason: status.Reason}, err
 }
 
-// failure says why the Pod will not become ready; empty if nothing is known. Messages of the kubelet about containers
-// are left out, because they change all the time.
+// failure returns why the Pod will not become ready; empty if no reason is known. It leaves out the kubelet's messages
+// about containers, because they change all the time.
 func failure(pod *corev1.Pod) string {
 	failed := pod.Status.Phase == corev1.PodFailed
 	if failed && pod.Status.Reason != "" {
@@ -73,7 +72,7 @@ func failure(pod *corev1.Pod) string {
 	return ""
 }
 
-// restarts reports whether a container may be started again when it has ended with an error.
+// restarts reports whether a container may be restarted after it has ended with an error.
 func restarts(pod *corev1.Pod, name string) bool {
 	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		if container.Name == name && container.RestartPolicy != nil {
@@ -83,7 +82,7 @@ func restarts(pod *corev1.Pod, name string) bool {
 	return pod.Spec.RestartPolicy != corev1.RestartPolicyNever
 }
 
-// unready returns the names of the containers that should run, and are not ready.
+// unready returns the names of the containers that should run but are not ready.
 func unready(pod *corev1.Pod) []string {
 	ready := map[string]bool{}
 	for _, status := range statuses(pod) {
@@ -108,7 +107,7 @@ func isSidecar(container corev1.Container) bool {
 	return container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// statuses returns those of init containers and of containers.
+// statuses returns the statuses of init containers and containers.
 func statuses(pod *corev1.Pod) []corev1.ContainerStatus {
 	return slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
-// DefaultConvergingStatusHandler returns how far a PersistentVolume is: Operational if it is available for a claim, or
-// bound to one; OperationFailing if it is released, because no other claim can use it then, or has failed; and
-// otherwise OperationPending.
+// DefaultConvergingStatusHandler returns the progress of a PersistentVolume: Operational if it is available or bound to
+// a claim; OperationFailing if it has failed or is released, because no other claim can use it then; and
+// OperationPending otherwise.
 func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, pv *corev1.PersistentVolume) (concepts.OperationalStatusWithReason, error) {
 	switch phase := pv.Status.Phase; phase {
 	case corev1.VolumeAvailable, corev1.VolumeBound:

@@ -22,7 +22,7 @@ func (m *Mutator) SetReclaimPolicy(policy corev1.PersistentVolumeReclaimPolicy) 
 	m.EditPVSpec(handlers.Infallible(func(e *editors.PVSpecEditor) { e.SetPersistentVolumeReclaimPolicy(policy) }))
 }
 
-// SetMountOptions records the mount options of the volume, which replace those that it has, as an edit of the spec.
+// SetMountOptions records, as an edit of the spec, that the mount options of the volume are replaced.
 func (m *Mutator) SetMountOptions(options []string) {
 	options = slices.Clone(options)
 	m.EditPVSpec(handlers.Infallible(func(e *editors.PVSpecEditor) { e.SetMountOptions(options) }))

@@ -9,8 +9,8 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 )
 
-// DefaultConvergingStatusHandler returns how far a PersistentVolumeClaim is: Operational if it is bound to a volume,
-// OperationFailing if the volume is lost, and otherwise OperationPending.
+// DefaultConvergingStatusHandler returns the progress of a PersistentVolumeClaim: Operational if it is bound to a
+// volume, OperationFailing if the volume is lost, and OperationPending otherwise.
 func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, pvc *corev1.PersistentVolumeClaim) (concepts.OperationalStatusWithReason, error) {
 	switch pvc.Status.Phase {
 	case corev1.ClaimBound:

@@ -10,8 +10,8 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
-// SetStorageRequest records how much storage the claim requests, as an edit of the spec. The API server allows only
-// larger requests for a claim that is bound.
+// SetStorageRequest records, as an edit of the spec, how much storage the claim requests. The API server only allows
+// larger requests for a bound claim.
 func (m *Mutator) SetStorageRequest(quantity resource.Quantity) {
 	quantity = quantity.DeepCopy()
 	m.EditPVCSpec(handlers.Infallible(func(e *editors.PVCSpecEditor) { e.SetStorageRequest(quantity) }))

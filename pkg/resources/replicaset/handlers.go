@@ -13,8 +13,7 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
-// workload returns the numbers of a ReplicaSet. It has no rollouts: pods that exist are not replaced when their
-// template changes.
+// workload returns the numbers of a ReplicaSet. It has no rollouts: a changed template does not replace existing pods.
 func workload(replicaset *appsv1.ReplicaSet) handlers.Workload {
 	w := handlers.Workload{
 		Kind: "ReplicaSet", Generation: replicaset.Generation, Observed: replicaset.Status.ObservedGeneration,

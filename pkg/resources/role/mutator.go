@@ -10,7 +10,7 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
-// AddRule records, as an edit of the rules, that a rule is added, unless there is an equal one.
+// AddRule records, as an edit of the rules, that a rule is added unless an equal one exists.
 func (m *Mutator) AddRule(rule rbacv1.PolicyRule) {
 	rule = *rule.DeepCopy()
 	m.EditRules(handlers.Infallible(func(e *editors.PolicyRulesEditor) { e.EnsureRule(rule) }))

@@ -12,8 +12,7 @@ import (
 )
 
 // DefaultConvergingStatusHandler returns OperationPending for a Service of type LoadBalancer that has neither an
-// address nor external IPs, and Operational otherwise: other Services work as soon as they exist, as far as the cluster
-// is concerned.
+// address nor external IPs, and Operational otherwise: other Services work as soon as they exist.
 func DefaultConvergingStatusHandler(op concepts.ConvergingOperation, service *corev1.Service) (concepts.OperationalStatusWithReason, error) {
 	if service.Spec.Type != corev1.ServiceTypeLoadBalancer || len(service.Spec.ExternalIPs) > 0 {
 		return generic.Applied(op, service)

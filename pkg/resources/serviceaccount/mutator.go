@@ -11,7 +11,7 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
-// EnsureImagePullSecret records that pods which run as the ServiceAccount pull images with this Secret.
+// EnsureImagePullSecret records that pods of the ServiceAccount pull images with this Secret.
 func (m *Mutator) EnsureImagePullSecret(name string) {
 	m.pullSecrets.Record(handlers.Infallible(func(list *[]corev1.LocalObjectReference) {
 		if secret := (corev1.LocalObjectReference{Name: name}); !slices.Contains(*list, secret) {
@@ -20,15 +20,15 @@ func (m *Mutator) EnsureImagePullSecret(name string) {
 	}))
 }
 
-// RemoveImagePullSecret records that pods which run as the ServiceAccount do not pull images with this Secret.
+// RemoveImagePullSecret records that pods of the ServiceAccount do not pull images with this Secret.
 func (m *Mutator) RemoveImagePullSecret(name string) {
 	m.pullSecrets.Record(handlers.Infallible(func(list *[]corev1.LocalObjectReference) {
 		*list = slices.DeleteFunc(*list, func(secret corev1.LocalObjectReference) bool { return secret.Name == name })
 	}))
 }
 
-// SetAutomountServiceAccountToken records whether pods which run as the ServiceAccount get its token, unless their own
-// spec says something else. Nil removes the field; then they get it.
+// SetAutomountServiceAccountToken records whether pods of the ServiceAccount get its token, unless their own spec
+// decides. Nil removes the field, so that they get it.
 func (m *Mutator) SetAutomountServiceAccountToken(automount *bool) {
 	if automount != nil {
 		automount = new(*automount)

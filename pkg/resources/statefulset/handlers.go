@@ -13,8 +13,8 @@ import (
 )
 
 // workload returns the numbers of a StatefulSet. With the strategy OnDelete, its rollout does not count, because it
-// goes on only when pods are deleted. With a partition, only the pods above it have to be updated, and the new
-// revision does not become the current one.
+// continues only when pods are deleted. With a partition, only the pods above it must be updated, and the new revision
+// does not become the current one.
 func workload(statefulset *appsv1.StatefulSet) handlers.Workload {
 	spec, status := &statefulset.Spec, &statefulset.Status
 	w := handlers.Workload{

@@ -11,8 +11,8 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/internal/handlers"
 )
 
-// EnsureVolumeClaimTemplate records that there is a volume claim template with this content. It replaces the one with
-// the same name. The API server refuses to change the templates of a StatefulSet that exists.
+// EnsureVolumeClaimTemplate records that the volume claim template is added, or replaces the one with the same name.
+// The API server refuses to change the templates of an existing StatefulSet.
 func (m *Mutator) EnsureVolumeClaimTemplate(template corev1.PersistentVolumeClaim) {
 	template = *template.DeepCopy()
 	m.claims.Record(handlers.Infallible(func(list *[]corev1.PersistentVolumeClaim) {
@@ -24,7 +24,7 @@ func (m *Mutator) EnsureVolumeClaimTemplate(template corev1.PersistentVolumeClai
 	}))
 }
 
-// RemoveVolumeClaimTemplate records that there is no volume claim template with that name.
+// RemoveVolumeClaimTemplate records that the volume claim template with the given name is removed.
 func (m *Mutator) RemoveVolumeClaimTemplate(name string) {
 	m.claims.Record(handlers.Infallible(func(list *[]corev1.PersistentVolumeClaim) { *list = slices.DeleteFunc(*list, isNamed(name)) }))
 }

@@ -1,16 +1,14 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package unstructured has typed resources for objects of any kind, above all of kinds for which there is no Go type: a
-// base object, mutations that belong to features, and what the author knows about the life of such objects.
+// Package unstructured provides typed resources for objects of any kind, especially of kinds without a Go type: a base
+// object, mutations that belong to features, and the author's functions for the life of the object.
 //
-// There is one constructor for each way to tell how far an object is: [NewBuilder] leaves it to the reconciler, which
-// knows the conventions that most kinds follow; [NewWorkloadBuilder], [NewTaskBuilder] and [NewIntegrationBuilder] take
-// a function. Unless the builder gets functions for that, the grace status follows from this status, and the object has
-// no suspended form.
+// The constructors differ in how they determine the progress of an object. [NewBuilder] leaves it to the reconciler,
+// which applies the conventions of most kinds; [NewWorkloadBuilder], [NewTaskBuilder] and [NewIntegrationBuilder] take
+// a function. By default, the grace status follows from this status, and the object has no suspended form.
 //
-// The builders and resources are those of package generic, whose documentation says what their methods do, and in which
-// order mutations are applied.
+// The builders and resources are those of package generic, which documents their methods and the order of mutations.
 package unstructured
 
 import (
@@ -30,28 +28,28 @@ import (
 )
 
 type (
-	// Builder collects what a Resource consists of.
+	// Builder collects the parts of a Resource.
 	Builder = generic.Builder[unstructured.Unstructured, *unstructured.Unstructured, *Mutator, Mutation, concepts.OperationalStatusWithReason]
-	// Resource is an object with all that is known about its life. It is Operational, Graceful, Suspendable, Guardable
-	// and DataExtractable.
+	// Resource is an object with the functions for its life. It is Operational, Graceful, Suspendable, Guardable and
+	// DataExtractable.
 	Resource = generic.Resource[unstructured.Unstructured, *unstructured.Unstructured, concepts.OperationalStatusWithReason]
-	// WorkloadBuilder collects what a WorkloadResource consists of.
+	// WorkloadBuilder collects the parts of a WorkloadResource.
 	WorkloadBuilder = generic.Builder[unstructured.Unstructured, *unstructured.Unstructured, *Mutator, Mutation, concepts.AliveStatusWithReason]
 	// WorkloadResource is an object that runs something. It is Alive, Graceful, Suspendable, Guardable and
 	// DataExtractable.
 	WorkloadResource = generic.Resource[unstructured.Unstructured, *unstructured.Unstructured, concepts.AliveStatusWithReason]
-	// TaskBuilder collects what a TaskResource consists of.
+	// TaskBuilder collects the parts of a TaskResource.
 	TaskBuilder = generic.Builder[unstructured.Unstructured, *unstructured.Unstructured, *Mutator, Mutation, concepts.CompletionStatusWithReason]
 	// TaskResource is an object that runs to completion. It is Completable, Graceful, Suspendable, Guardable and
 	// DataExtractable.
 	TaskResource = generic.Resource[unstructured.Unstructured, *unstructured.Unstructured, concepts.CompletionStatusWithReason]
-	// Mutation is a change of an object that belongs to a feature. All builders take it.
+	// Mutation is a change of an object that belongs to a feature. All builders accept it.
 	Mutation feature.Mutation[*Mutator]
 )
 
 // NewBuilder returns a Builder for an object that is ready when the reconciler says so. The object needs apiVersion,
-// kind and name; a namespace only if its kind is namespaced, which is not checked. All constructors of this package
-// copy the object at once, and convert values that are not as JSON has them, such as an int.
+// kind and name; it needs a namespace only if its kind is namespaced, which is not checked. All constructors of this
+// package copy the object at once, and convert values without a JSON type, such as an int.
 func NewBuilder(object *unstructured.Unstructured) *Builder {
 	kind := kindOf(object, generic.Applied[*unstructured.Unstructured])
 	kind.Applied = true
@@ -59,21 +57,21 @@ func NewBuilder(object *unstructured.Unstructured) *Builder {
 }
 
 // NewIntegrationBuilder returns a Builder for an object that works without running something itself, such as a database
-// of an operator. The function says how far it is; required.
+// of an operator. The function returns the progress of the object. It is required.
 func NewIntegrationBuilder(
 	object *unstructured.Unstructured, converge func(concepts.ConvergingOperation, *unstructured.Unstructured) (concepts.OperationalStatusWithReason, error),
 ) *Builder {
 	return generic.NewBuilder[Mutation](kindOf(object, converge), plain(object))
 }
 
-// NewWorkloadBuilder returns a builder for an object that runs something. The function says how far it is; required.
+// NewWorkloadBuilder returns a builder for an object that runs something. The required function returns its progress.
 func NewWorkloadBuilder(
 	object *unstructured.Unstructured, converge func(concepts.ConvergingOperation, *unstructured.Unstructured) (concepts.AliveStatusWithReason, error),
 ) *WorkloadBuilder {
 	return generic.NewBuilder[Mutation](kindOf(object, converge), plain(object))
 }
 
-// NewTaskBuilder returns a builder for an object that runs to completion. The function says how far it is; required.
+// NewTaskBuilder returns a builder for an object that runs to completion. The required function returns its progress.
 func NewTaskBuilder(
 	object *unstructured.Unstructured, converge func(concepts.ConvergingOperation, *unstructured.Unstructured) (concepts.CompletionStatusWithReason, error),
 ) *TaskBuilder {
@@ -92,8 +90,8 @@ func kindOf[S concepts.Converging](
 	return kind
 }
 
-// plain returns a copy of the object that can be copied further. If that is not possible, it returns the object, about
-// which check says the same.
+// plain returns a deep-copyable copy of the object. If that is impossible, it returns the object itself, which check
+// will refuse.
 func plain(object *unstructured.Unstructured) *unstructured.Unstructured {
 	if object == nil {
 		return nil
@@ -105,7 +103,7 @@ func plain(object *unstructured.Unstructured) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: content}
 }
 
-// check returns what is wrong with an object, beyond its metadata.
+// check returns an error if an object is invalid beyond its metadata.
 func check(object *unstructured.Unstructured) error {
 	var problems []error
 	if object.GetAPIVersion() == "" {
@@ -132,7 +130,7 @@ type Mutator struct {
 	metadata, content *generic.Category[*unstructured.Unstructured]
 }
 
-// NewMutator returns a Mutator for an object, which is changed when Apply is called.
+// NewMutator returns a Mutator that changes the object when Apply is called.
 func NewMutator(current *unstructured.Unstructured) *Mutator {
 	m := &Mutator{}
 	m.metadata = generic.NewCategory(&m.Plan, "object metadata", current)
@@ -161,8 +159,8 @@ func (m *Mutator) EditObjectMetadata(edit func(*editors.ObjectMetaEditor) error)
 	})
 }
 
-// EditContent records an edit of the whole content of the object. Values that are not as JSON has them, such as an int,
-// are converted afterwards. Nil is ignored.
+// EditContent records an edit of the whole content of the object. Values without a JSON type, such as an int, are
+// converted afterwards. Nil is ignored.
 func (m *Mutator) EditContent(edit func(*editors.UnstructuredContentEditor) error) {
 	if edit == nil {
 		return

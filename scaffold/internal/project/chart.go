@@ -28,22 +28,22 @@ import (
 	"github.com/component-operator/runtime/scaffold/internal/values"
 )
 
-// What an operator is built around is in a folder in the package of the generator. The flag that says where it comes
-// from has the name of the folder.
+// The contents of an operator are in a folder in the package of the generator. The flag for their source has the name
+// of the folder.
 const (
 	chartFolder         = "chart"
 	kustomizationFolder = "kustomization"
 )
 
-// Request says which project the contents are for.
+// Request describes the project that contents are read for.
 type Request struct {
-	// Reference leads to the contents: a path, or for charts what package helm/remote takes.
+	// Reference is the source of the contents: a path or, for charts, any reference that package helm/remote accepts.
 	Reference string
 	// OperatorName is the name of the operator.
 	OperatorName string
 	// TypeName is the name of the type of the values.
 	TypeName string
-	// Reserved are names that the API package has already.
+	// Reserved are names that the API package already uses.
 	Reserved []string
 }
 
@@ -79,7 +79,7 @@ func Chart(ctx context.Context, request Request) (*Contents, error) {
 	return contents, nil
 }
 
-// load reads the chart from wherever it is.
+// load reads the chart from a path or a remote reference.
 func load(ctx context.Context, reference string) (*internalhelm.Chart, error) {
 	if !remote.Is(reference) {
 		if info, err := os.Stat(reference); err != nil || !info.IsDir() {
@@ -107,8 +107,8 @@ func load(ctx context.Context, reference string) (*internalhelm.Chart, error) {
 	return chart, nil
 }
 
-// Kustomization reads a kustomization from a folder. References that lead out of the folder are refused: the program
-// has nothing but the folder.
+// Kustomization reads a kustomization from a folder. It refuses references that lead out of the folder, because the
+// program embeds nothing else.
 func Kustomization(ctx context.Context, request Request) (*Contents, error) {
 	contents := &Contents{Files: map[string][]byte{}, Folder: kustomizationFolder}
 	if err := contents.readFolder(request.Reference); err != nil {
@@ -127,8 +127,7 @@ func Kustomization(ctx context.Context, request Request) (*Contents, error) {
 	return contents, nil
 }
 
-// readFolder reads all files; links to files are followed as long as they stay in the folder. What git stores for a
-// checkout is left out.
+// readFolder reads all files. It follows links to files within the folder, and leaves out git's own data.
 func (c *Contents) readFolder(folder string) error {
 	return inFolder(folder, func(root *os.Root) error {
 		return fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
@@ -153,27 +152,27 @@ func (c *Contents) readFolder(folder string) error {
 	})
 }
 
-// Contents are what an operator is built around.
+// Contents are the chart, kustomization or code that an operator is built around, with everything derived from them.
 type Contents struct {
 	// Files are copied into the project, by their paths below Folder.
 	Files map[string][]byte
 	// Folder is the name of the folder in the package of the generator; empty without files.
 	Folder string
-	// Name is that of the chart; empty for others.
+	// Name is the name of the chart; empty for other contents.
 	Name string
 	// Types are the types of the values; nil if there are none.
 	Types *values.Types
 	// Rules are the rights that the operator needs for the dependents.
 	Rules []rbacv1.PolicyRule
-	// Needs are ways to use the operator that the dependents require.
+	// Needs are uses of the operator that the dependents require.
 	Needs []rights.Need
-	// Notes say what could not be known, one sentence each.
+	// Notes describe what could not be determined, one sentence each.
 	Notes []string
 	// Random means that two renderings with the same values differ.
 	Random bool
 }
 
-// oneLine returns a text that came from a chart as a single line without control characters.
+// oneLine returns a text from a chart as a single line without control characters.
 func oneLine(text string) string {
 	printable := strings.Map(func(c rune) rune {
 		if unicode.IsPrint(c) {
@@ -184,8 +183,8 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(printable), " ")
 }
 
-// checkFiles refuses what the go command does not embed, and what commands would run that the author of the project
-// uses.
+// checkFiles refuses files that the go command does not embed, and files with commands that the tools of the project's
+// author would run.
 func (c *Contents) checkFiles() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
 		if err := module.CheckFilePath(c.Folder + "/" + name); err != nil {
@@ -198,7 +197,7 @@ func (c *Contents) checkFiles() error {
 	return c.checkRepositories()
 }
 
-// fileSystem returns the files as the generator of the program will see them.
+// fileSystem returns the files as the generator of the program sees them.
 func (c *Contents) fileSystem() fs.FS {
 	files := fstest.MapFS{}
 	for name, content := range c.Files {
@@ -207,7 +206,7 @@ func (c *Contents) fileSystem() fs.FS {
 	return files
 }
 
-// generatorFolder has the generator of a project, with the chart or kustomization that it renders.
+// generatorFolder contains the generator of a project, with its chart or kustomization.
 const generatorFolder = "pkg/generator"
 
 // ContentsFolder returns the folder of the chart or kustomization of a project, relative to the project; empty if it
@@ -223,8 +222,8 @@ func ContentsFolder(options *Options) string {
 	return ""
 }
 
-// LoadContents reads what the operator is built around. With a folder, it is what the project in that folder has
-// already, edits included. Else errors name the flag that says where it is.
+// LoadContents reads the contents of the operator. With a folder, it reads the contents of the existing project in it,
+// edits included. Otherwise, errors name the flag for the source.
 func LoadContents(ctx context.Context, options *Options, folder string) (*Contents, error) {
 	request := Request{
 		OperatorName: options.OperatorName, TypeName: options.Kind + "Values",
@@ -248,14 +247,13 @@ func LoadContents(ctx context.Context, options *Options, folder string) (*Conten
 	return contents, err
 }
 
-// repositories are the names, in lower case, of files and folders in which version control systems find commands that
-// they run, such as hooks and file system monitors. git~1 is what Windows calls .git, too. Files such as .gitattributes
-// and .gitmodules are not among them: in a folder of a repository, they can only choose among commands that the user
-// has configured.
+// repositories are the names, in lower case, of files and folders from which version control systems run commands, such
+// as hooks and file system monitors. git~1 is a Windows name of .git. Files such as .gitattributes and .gitmodules are
+// not in the list: in a subfolder of a repository, they can only choose among commands that the user has configured.
 var repositories = []string{".bzr", ".git", ".hg", ".jj", ".pijul", ".sl", ".svn", "_darcs", "git~1"}
 
-// checkRepositories refuses what a version control system takes for a repository, also on file systems that ignore
-// case, or blanks at the end of a name.
+// checkRepositories refuses files that a version control system treats as a repository, even on file systems that
+// ignore case or trailing blanks in names.
 func (c *Contents) checkRepositories() error {
 	refuse := func(name string) error {
 		return fmt.Errorf("%s: a repository of a version control system cannot be in a project, because commands of that system run what it configures; "+
@@ -270,7 +268,7 @@ func (c *Contents) checkRepositories() error {
 			}
 		}
 	}
-	// To git, a folder with such files is a bare repository, whatever its name.
+	// Git treats a folder with such files as a bare repository, regardless of its name.
 	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
 		folder, base := path.Split(strings.ToLower(name))
 		if base == "head" && (exists[folder+"commondir"] || exists[folder+"objects"] && exists[folder+"refs"]) {
@@ -280,8 +278,8 @@ func (c *Contents) checkRepositories() error {
 	return nil
 }
 
-// inFolder reads in an untrusted folder. Links that leave it are not followed. The error names the folder, and says what
-// links may do if it is about one.
+// inFolder reads from an untrusted folder. It does not follow links out of it. Errors name the folder; for a link, they
+// also describe which links are allowed.
 func inFolder(name string, read func(root *os.Root) error) error {
 	root, err := os.OpenRoot(name)
 	if err != nil {

@@ -31,7 +31,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// NewDestination returns the absolute path of the folder of a new project, which must be empty or not exist. It changes
+// NewDestination returns the absolute path for a new project. The folder must be empty or not exist. It changes
 // nothing.
 func NewDestination(path string) (string, error) {
 	absolute, err := filepath.Abs(path)
@@ -49,7 +49,7 @@ func NewDestination(path string) (string, error) {
 	return absolute, nil
 }
 
-// Fill writes the files into a temporary folder beside the destination, has them processed there, and then puts them
+// Fill writes the files into a temporary folder beside the destination, calls process on it, and then moves the result
 // into place.
 func Fill(ctx context.Context, destination string, tree Tree, process func(ctx context.Context, folder string) error) (err error) {
 	parent := filepath.Dir(destination)
@@ -76,8 +76,8 @@ func Fill(ctx context.Context, destination string, tree Tree, process func(ctx c
 	return receive(destination, temporary)
 }
 
-// receive puts the content of a folder into the destination. An existing folder stays the same folder, because it may
-// be the working directory of a shell.
+// receive moves the content of a folder into the destination. It does not replace an existing folder, which may be the
+// working directory of a shell.
 func receive(destination, temporary string) error {
 	err := os.Mkdir(destination, 0o755)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -114,7 +114,7 @@ func receive(destination, temporary string) error {
 	return err
 }
 
-// A Tree has the contents of the files of a project, by their slash-separated paths.
+// A Tree contains the files of a project by their slash-separated paths.
 type Tree map[string][]byte
 
 // modeOf returns the mode of a file with this content: scripts are executable.
@@ -130,7 +130,7 @@ func (t Tree) Paths() []string {
 	return slices.Sorted(maps.Keys(t))
 }
 
-// WriteTo writes all files below the folder, which is created if it does not exist.
+// WriteTo writes all files below the folder. It creates the folder if needed.
 func (t Tree) WriteTo(folder string) error {
 	for _, path := range t.Paths() {
 		target := filepath.Join(folder, filepath.FromSlash(path))
@@ -144,7 +144,7 @@ func (t Tree) WriteTo(folder string) error {
 	return nil
 }
 
-// A project has a record of what it was made from, for the next update.
+// The next update of a project needs the record of its options and original files.
 const (
 	optionsRecord = ".scaffold/options.yaml"
 	filesRecord   = ".scaffold/files.txtar"
@@ -165,7 +165,7 @@ func addRecord(options *Options, tree Tree) error {
 	return nil
 }
 
-// recordOf returns the record of files.
+// recordOf returns the record of all files.
 func recordOf(tree Tree) []byte {
 	archive := &txtar.Archive{Comment: []byte("The files of this project as scaffold wrote them last. \"scaffold --update\" compares with them.\n")}
 	for _, path := range tree.Paths() {
@@ -178,17 +178,17 @@ func recordOf(tree Tree) []byte {
 	return txtar.Format(archive)
 }
 
-// encodedPrefix marks a file in the record whose content is encoded, because a txtar archive cannot hold it: it does
-// not end with a newline, or has a line that begins a file of an archive.
+// encodedPrefix marks a file in the record whose content is encoded, because a txtar archive cannot contain it: it does
+// not end with a newline, or has a line that looks like the header of a file.
 const encodedPrefix = "base64 "
 
-// isRecordable reports whether a txtar archive can hold content as it is.
+// isRecordable reports whether a txtar archive can contain the content unencoded.
 func isRecordable(content []byte) bool {
 	archive := txtar.Parse(txtar.Format(&txtar.Archive{Files: []txtar.File{{Name: "file", Data: content}}}))
 	return len(archive.Files) == 1 && bytes.Equal(archive.Files[0].Data, content)
 }
 
-// ReadRecord returns the options that a project was made with, and the files as they were written then.
+// ReadRecord returns the options of a project, and its files as they were last written by scaffold.
 func ReadRecord(folder string) (*Options, Tree, error) {
 	content, err := os.ReadFile(filepath.Join(folder, optionsRecord))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -218,12 +218,11 @@ func ReadRecord(folder string) (*Options, Tree, error) {
 	return options, tree, nil
 }
 
-// A step is a command that makes a part of the project from other parts.
+// A step is a command that generates a part of the project from other parts.
 type step struct{ command, purpose string }
 
-// Process completes a project in a folder with what is generated: requirements, code, definitions; and golden files, if
-// the project is new. Those of a project that exists are left to the author, who reviews what changes there. It writes a
-// line for each step.
+// Process completes a project with generated parts: requirements, code, definitions and, for a new project, golden
+// files. In an existing project, the author updates and reviews the golden files. Process writes a line for each step.
 func Process(ctx context.Context, options *Options, folder string, isNew bool, out io.Writer) error {
 	steps := []step{{"go mod tidy", "resolve the requirements"}, {"make generate", "generate code and definitions"}}
 	if wanted := options.ControllerToolsVersion; wanted != versions.controllerTools {
@@ -274,7 +273,7 @@ func (s step) run(ctx context.Context, folder string, out io.Writer) error {
 	return nil
 }
 
-// seedChecksums gives the project the checksums of a local runtime, whose requirements it will have: they are verified
+// seedChecksums copies the checksums of a local runtime, whose requirements the project shares. They are verified
 // already, and need no network.
 func seedChecksums(options *Options, folder string) error {
 	if options.RuntimePath == "" {
@@ -306,8 +305,8 @@ func CheckRuntime(folder string) error {
 	return nil
 }
 
-// Code returns the contents of a generator that is written in Go: no files, and the rights for the kinds that the
-// scaffolded code renders.
+// Code returns the contents for a generator written in Go: no files, and the rights for the kinds that the scaffolded
+// code renders.
 func Code(ctx context.Context, request Request) (*Contents, error) {
 	contents := &Contents{}
 	rendered := generator.Func(func(_ context.Context, namespace, name string, _ types.Unstructurable) ([]client.Object, error) {

@@ -22,7 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// GeneratorKind says what the generator of the operator renders.
+// GeneratorKind is the kind of generator that an operator uses.
 type GeneratorKind string
 
 // Kinds of generators.
@@ -48,7 +48,7 @@ const (
 	LicenseApache License = "Apache-2.0"
 )
 
-// Options are what the author of an operator chooses. They are recorded in the project. The comments give the flags and
+// Options are the choices of an operator's author. They are recorded in the project. The comments contain the flags and
 // the defaults.
 type Options struct {
 	// GroupName is the API group of the component (--group-name). Required.
@@ -56,7 +56,7 @@ type Options struct {
 	// GroupVersion is the version of the API (--group-version). Defaults to v1alpha1.
 	GroupVersion string `json:"groupVersion"`
 	// ServedVersions are further versions of the API that users may use (--served-version). The operator converts
-	// between them and GroupVersion, which is what it works with, and what is stored. Defaults to none.
+	// between them and GroupVersion, the version that it uses internally and that is stored. Defaults to none.
 	ServedVersions []string `json:"servedVersions,omitempty"`
 	// Kind is the kind of the component (--kind). Required.
 	Kind string `json:"kind"`
@@ -85,12 +85,12 @@ type Options struct {
 	License License `json:"license"`
 	// SPDXHeaders begins each source file with owner and license (--spdx-license-headers). Needs a license.
 	SPDXHeaders bool `json:"spdxLicenseHeaders"`
-	// Generator says what renders the dependents (--generator). Defaults to helm with a chart, kustomize with a
-	// kustomization, else go.
+	// Generator determines what renders the dependents (--generator). Defaults to helm with a chart, to kustomize with
+	// a kustomization, and otherwise to go.
 	Generator GeneratorKind `json:"generator"`
-	// Chart is where the chart came from (--chart). Required with the generator helm.
+	// Chart is the source of the chart (--chart). Required with the generator helm.
 	Chart string `json:"chart,omitempty"`
-	// Kustomization is where the kustomization came from (--kustomization). Required with the generator kustomize.
+	// Kustomization is the source of the kustomization (--kustomization). Required with the generator kustomize.
 	Kustomization string `json:"kustomization,omitempty"`
 	// ValidatingWebhook adds a validating webhook (--with-validating-webhook).
 	ValidatingWebhook bool `json:"validatingWebhook"`
@@ -102,7 +102,7 @@ type Options struct {
 	RuntimePath string `json:"runtimePath,omitempty"`
 }
 
-// versionForm says what versions look like.
+// versionForm describes the form of versions.
 const versionForm = "must be a version such as v1, v1beta1 or v1alpha1"
 
 var (
@@ -111,17 +111,17 @@ var (
 	goPattern      = regexp.MustCompile(`^1\.[0-9]+(\.[0-9]+)?$`)
 )
 
-// takenKinds are exported names of the API package that a kind would collide with.
+// takenKinds are exported names of the API package, which a kind must not have.
 var takenKinds = []string{"GroupVersion", "AddToScheme"}
 
-// takenPackages are names in main.go that the name of the operator's package would collide with.
+// takenPackages are names in main.go, which the operator's package must not have.
 var takenPackages = []string{
 	"context", "flag", "fmt", "slog", "net", "os", "strconv", "logr", "runtime", "utilruntime", "clientgoscheme", "ctrl", "client", "healthz", "metricsserver", "webhook",
 	"operator", "operators", "main", "run", "settings", "scheme", "uncached", "err",
 }
 
-// Complete sets what has a default, and checks all options. The error has one line for each problem, which names the
-// flag, its value and what is allowed.
+// Complete sets the defaults, and checks all options. The error has one line for each problem, with the flag, its value
+// and what is allowed.
 func (o *Options) Complete() error {
 	o.setDefaults()
 	var problems []error
@@ -187,7 +187,7 @@ func (o *Options) setDefaults() {
 type requirement struct {
 	flag    string
 	version *string
-	// least is the version that the runtime is built with, which is the default.
+	// least is the version that the runtime is built with. It is the default.
 	least string
 }
 
@@ -200,7 +200,7 @@ func (o *Options) requirements() []requirement {
 	}
 }
 
-// RaiseVersions raises versions that the runtime does not work with any more, for the update of a project.
+// RaiseVersions raises versions that no longer work with the runtime. It is for updates of projects.
 func (o *Options) RaiseVersions() {
 	for _, row := range o.requirements() {
 		if olderThan(*row.version, row.least) {
@@ -211,12 +211,12 @@ func (o *Options) RaiseVersions() {
 
 // Required is an option without a default.
 type Required struct {
-	// Flag is the name of its flag, Text says what it is.
+	// Flag is the name of its flag, Text describes the option.
 	Flag, Text string
 	Value      *string
-	// Problems returns what is wrong with a value.
+	// Problems returns the problems of a value.
 	Problems func(value string) []string
-	// Suggest returns a value that follows from the options before it; nil if none does.
+	// Suggest returns a value that follows from the earlier options; nil if there is none.
 	Suggest func() string
 }
 
@@ -339,7 +339,7 @@ func olderThan(version, least string) bool {
 	return given.LessThan(semver.MustParse(least))
 }
 
-// domainProblems returns a function that says what is wrong with a domain name.
+// domainProblems returns a function that returns the problems of a domain name.
 func domainProblems(example string) func(name string) []string {
 	return func(name string) []string {
 		problems := validation.IsDNS1123Subdomain(name)
@@ -379,7 +379,7 @@ var (
 	lookup          = regexp.MustCompile(`\blookup\s+["$.(]`)
 )
 
-// questionsOf finds out what templates ask the cluster, as far as their text shows it: which versions exist, and whether
+// questionsOf returns what templates ask the cluster, as far as their text shows it: which versions exist, and whether
 // they look up objects.
 func questionsOf(files map[string][]byte) (apiVersions []string, looksUp bool) {
 	for name, content := range files {

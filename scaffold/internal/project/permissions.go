@@ -24,26 +24,26 @@ import (
 	"github.com/component-operator/runtime/scaffold/internal/values"
 )
 
-// A Rule is something that the operator may do.
+// A Rule is a permission of the operator.
 type Rule struct {
 	rbacv1.PolicyRule
-	// Reason says what for.
+	// Reason is the purpose of the rule.
 	Reason string
-	// Need says when; its text is the name of a value of the chart.
+	// Need is the condition for the rule; its text is the name of a value of the chart.
 	Need rights.Need
 }
 
-// A Switch is a value of the operator's chart that gives the operator rights.
+// A Switch is a value of the operator's chart that grants rights to the operator.
 type Switch struct {
-	// Name is that of the value, below rbac.
+	// Name is the name of the value below rbac.
 	Name string
-	// Purpose says what the rights are for.
+	// Purpose is the purpose of the rights.
 	Purpose string
 	// On is the default.
 	On bool
 }
 
-// Permissions are what the operator may do.
+// Permissions are all rules of the operator.
 type Permissions struct {
 	// Cluster are rules for all namespaces and cluster-scoped objects, Namespace those for the namespace of the
 	// operator.
@@ -52,7 +52,7 @@ type Permissions struct {
 	Switches []Switch
 }
 
-// yamlOf returns the rules as items of a role in a chart, each below its reason.
+// yamlOf returns the rules as items of a role in a chart, each with its reason above it.
 func yamlOf(rules []Rule) string {
 	var out strings.Builder
 	for _, rule := range rules {
@@ -83,7 +83,7 @@ func yamlOf(rules []Rule) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// quoted lists values so that YAML takes them for text, and readers find as few quotes as possible.
+// quoted returns a list in YAML in which all values are strings, with as few quotes as possible.
 func quoted(values []string) string {
 	texts := make([]string, len(values))
 	for i, value := range values {
@@ -92,7 +92,7 @@ func quoted(values []string) string {
 	return strings.Join(texts, ", ")
 }
 
-// tableOf returns the rules as a table for a README. Paths of the API are among the resources.
+// tableOf returns the rules as a table for a README. The column for resources also contains paths of the API.
 func tableOf(permissions *Permissions) string {
 	var out strings.Builder
 	out.WriteString("| where | resources | verbs | why |\n|---|---|---|---|\n")
@@ -126,7 +126,7 @@ func tableOf(permissions *Permissions) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// permissionsOf returns what an operator with these options needs.
+// permissionsOf returns the permissions that an operator with these options needs.
 func permissionsOf(options *Options, contents *Contents) *Permissions {
 	permissions := &Permissions{}
 	for _, purpose := range rights.OfOperator(schema.GroupResource{Group: options.GroupName, Resource: options.Resource}) {
@@ -150,27 +150,27 @@ func permissionsOf(options *Options, contents *Contents) *Permissions {
 	return permissions
 }
 
-// Rendered is what an operator renders.
+// Rendered describes what an operator renders.
 type Rendered struct {
 	// Generator renders the dependents. Required.
 	Generator generator.Generator
-	// OperatorName is the prefix of the annotations that are policies. Required.
+	// OperatorName is the prefix of policy annotations. Required.
 	OperatorName string
-	// APIVersions are versions, or kinds in versions, that clusters may serve, and whose existence the manifests depend
-	// on. Default to none.
+	// APIVersions are versions, or kinds in versions, that clusters may or may not serve, and that affect the
+	// manifests. Default to none.
 	APIVersions []string
-	// LooksUp means that the manifests depend on objects in the cluster, which are unknown at this point.
+	// LooksUp means that the manifests depend on objects in the cluster, which are unknown here.
 	LooksUp bool
 }
 
-// namespace and name are those of the rendered component.
+// namespace and name of the rendered component.
 const (
 	exampleNamespace = "default"
 	exampleName      = "example"
 )
 
-// AddRights finds out which rights the operator needs for what it renders. A rendering with the required values of the
-// contents must succeed; others may fail, which is noted.
+// AddRights determines the rights that the operator needs for what it renders. Rendering the contents with their
+// required values must succeed; failures with other values are only noted.
 func (c *Contents) AddRights(ctx context.Context, source Rendered) error {
 	given := cmp.Or(c.Types, &values.Types{})
 	objects, err := renderFor(ctx, source, given.Sample, nil)
@@ -215,7 +215,7 @@ func (c *Contents) AddRights(ctx context.Context, source Rendered) error {
 	return nil
 }
 
-// note adds notes that are new, each as a single line.
+// note adds new notes, each as a single line.
 func (c *Contents) note(notes ...string) {
 	for _, note := range notes {
 		if note = oneLine(note); !slices.Contains(c.Notes, note) {
@@ -224,7 +224,7 @@ func (c *Contents) note(notes ...string) {
 	}
 }
 
-// needsOf finds out what the operator does for objects beside writing them.
+// needsOf returns the uses of the operator that the objects require.
 func needsOf(objects []*unstructured.Unstructured, operatorName string) []rights.Need {
 	var hooks, elsewhere bool
 	var created []string
@@ -249,7 +249,7 @@ func needsOf(objects []*unstructured.Unstructured, operatorName string) []rights
 	return needs
 }
 
-// render calls the generator as a reconciler does, for a new component and for one that exists.
+// renderFor calls the generator like a reconciler does, first for a new component and then for an installed one.
 func renderFor(ctx context.Context, source Rendered, values map[string]any, apiVersions []string) ([]*unstructured.Unstructured, error) {
 	scheme, err := clients.NewScheme()
 	if err != nil {
@@ -280,9 +280,9 @@ func renderFor(ctx context.Context, source Rendered, values map[string]any, apiV
 	return result, nil
 }
 
-// aggregationNotes names the cluster roles that collect the rules of others. The API server lets only those write and
-// bind such a role who have all rights that there are, or may escalate and bind; the names of the roles are not known
-// beforehand, and for any role these are the rights of an administrator.
+// aggregationNotes returns notes about the cluster roles that collect the rules of others. The API server lets a user
+// write and bind such a role only with all existing rights, or with the verbs escalate and bind. The names of the roles
+// are unknown beforehand, and these verbs for any role are as powerful as an administrator.
 func aggregationNotes(objects []*unstructured.Unstructured) []string {
 	var notes []string
 	for _, object := range objects {

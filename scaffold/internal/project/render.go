@@ -28,17 +28,17 @@ const (
 	suffix    = ".tmpl"
 	partsFile = "parts" + suffix
 	common    = "common"
-	// code is the layer of all generators that are written in Go.
+	// code is the common layer of all generators written in Go.
 	code = "code"
 )
 
-// parameters are what templates see.
+// parameters are the data of the templates.
 type parameters struct {
 	Options
 	// Program is the name of the program, and of the operator's chart.
 	Program string
-	// Version and Singular name the component's resource, beside GroupName and Resource. In files of the API, Version is
-	// that of the file; elsewhere it is the one that is stored.
+	// Version and Singular name the component's resource, beside GroupName and Resource. In files of the API, Version
+	// is the version of the file; elsewhere it is the stored one.
 	Version, Singular string
 	// Stored reports whether Version is stored.
 	Stored bool
@@ -54,25 +54,25 @@ type parameters struct {
 	Typed bool
 	// LogrVersion is the version of the logging interface.
 	LogrVersion string
-	// Contents are what the operator is built around.
+	// Contents are the chart, kustomization or code that the operator is built around.
 	Contents *Contents
-	// ContentsFolder has the files of the contents; empty if there are none. They come from others: no command that
-	// works on ./... may take Go files there for a part of the project.
+	// ContentsFolder contains the files of the contents; empty if there are none. They come from others, so commands
+	// for ./... must not treat Go files there as a part of the project.
 	ContentsFolder string
-	// Sample is the spec of the sample, as it follows "spec:".
+	// Sample is the spec of the sample, as the text after "spec:".
 	Sample string
-	// ValuesImports are the imports of the types of the values.
+	// ValuesImports are the imports for the types of the values.
 	ValuesImports []string
-	// DangerousTypes reports whether there are numbers that are no integers.
+	// DangerousTypes reports whether some numbers are not integers.
 	DangerousTypes bool
-	// Permissions are what the operator may do.
+	// Permissions are all rules of the operator.
 	Permissions *Permissions
 }
 
 // admission is an admission webhook.
 type admission struct{ Kind, Name, Path string }
 
-// Render returns the files of a project whose options are complete. Generated files are not among them.
+// Render returns the files of a project with complete options, except generated files.
 func Render(options *Options, contents *Contents) (Tree, error) {
 	data, err := newParameters(options, contents)
 	if err != nil {
@@ -150,7 +150,7 @@ func newParameters(options *Options, contents *Contents) (*parameters, error) {
 	return data, nil
 }
 
-// setValues sets what depends on the values of a chart, if there is one.
+// setValues sets the fields that depend on the values of a chart, if there is one.
 func (p *parameters) setValues() error {
 	types := cmp.Or(p.Contents.Types, &values.Types{})
 	p.DangerousTypes = types.Numbers
@@ -175,7 +175,7 @@ func (p *parameters) setValues() error {
 	return nil
 }
 
-// header returns the comment that a source file begins with: owner and license, if the author wants that.
+// header returns the header of a source file, with owner and license, if the author has chosen it.
 func (p *parameters) header(comment string) string {
 	if !p.SPDXHeaders {
 		return ""
@@ -183,10 +183,10 @@ func (p *parameters) header(comment string) string {
 	return fmt.Sprintf("%s SPDX-FileCopyrightText: %s\n%s SPDX-License-Identifier: %s\n\n", comment, p.Owner, comment, p.License)
 }
 
-// versionPart stands for a version in paths. Such a file exists for each version.
+// versionPart stands for a version in paths. Such a file exists once per version.
 const versionPart = "__version__"
 
-// versions returns what templates of the API see, for each version.
+// versions returns the data of API templates, for each version.
 func (p *parameters) versions() []*parameters {
 	all := []*parameters{p}
 	for _, version := range p.ServedVersions {
@@ -223,7 +223,7 @@ func renderLayer(tree Tree, parts *template.Template, layer string, data *parame
 	})
 }
 
-// renderFile adds the file that a template makes, unless that consists of white space.
+// renderFile adds the rendered file, unless it contains only white space.
 func renderFile(tree Tree, parts *template.Template, name, content string, data *parameters) error {
 	parsed, err := parts.New(name).Parse(content)
 	if err != nil {
@@ -250,25 +250,24 @@ func renderFile(tree Tree, parts *template.Template, name, content string, data 
 	return nil
 }
 
-// embedded are what scaffolded projects are made of.
+// embedded contains the templates of scaffolded projects.
 //
-// Each folder is a layer of the project: common is part of all projects, the others depend on the options. A file's path,
-// without the suffix .tmpl, is its path in the project; __version__ and __kind__ stand for a version of the API and the
-// kind in lower case. A path with __version__ makes a file for each version. The content is a Go template with the
-// delimiters [[ and ]], because most files have templates of their own. A file that consists of white space only is left
-// out.
+// Each folder is a layer of the project: common is part of all projects, the others depend on the options. The path of
+// a file, without the suffix .tmpl, is its path in the project; __version__ and __kind__ stand for a version of the API
+// and the kind in lower case. A path with __version__ yields a file for each version. The content is a Go template with
+// the delimiters [[ and ]], because most files contain templates themselves. Files with only white space are left out.
 //
-// parts.tmpl of a layer defines what files of other layers include. The layer code is what the generators go and resources
-// share.
+// parts.tmpl of a layer defines what files of other layers include. The generators go and resources share the layer
+// code.
 //
 //go:embed all:templates
 var embedded embed.FS
 
-// runtimeModule is the module that scaffolded projects build on.
+// runtimeModule is the module that scaffolded projects depend on.
 const runtimeModule = "github.com/component-operator/runtime"
 
-// versions are those that the runtime itself is built with: older ones do not work, because the go command never
-// selects a version that is older than what the runtime requires. A test compares them with go.mod.
+// versions are the versions that the runtime itself is built with. Older ones do not work, because the go command never
+// selects an older version than the runtime requires. A test compares them with go.mod.
 var versions = struct {
 	golang, kubernetes, controllerRuntime, logr string
 	controllerTools                             string
@@ -280,22 +279,22 @@ var versions = struct {
 	controllerTools:   "v0.23.0",
 }
 
-// capability is a spec of package component that the spec of a component may embed.
+// capability is a spec of package component that the component's spec may embed.
 type capability struct {
 	// Type is the name of the spec.
 	Type string
-	// Line says what it does.
+	// Line describes what it does.
 	Line string
-	// TypedLine says what it does if the dependents are typed resources. Defaults to Line.
+	// TypedLine describes what it does if the dependents are typed resources. Defaults to Line.
 	TypedLine string
 	// Fields are the JSON names of its fields.
 	Fields []string
-	// Embedded reports whether it is on from the start. It is if its fields steer nothing but the reconciliation of the
-	// component itself.
+	// Embedded reports whether it is on initially: if its fields only control the reconciliation of the component
+	// itself.
 	Embedded bool
 }
 
-// capabilities are all that component offers. A test compares them with that package.
+// capabilities are all specs that package component offers for this. A test compares them with that package.
 var capabilities = []capability{
 	{
 		Type: "SuspensionSpec", Fields: []string{"suspend"}, Embedded: true, Line: "users can suspend the component.",
@@ -329,13 +328,13 @@ var capabilities = []capability{
 	{Type: "TypeSpec", Fields: []string{"additionalManagedTypes"}, Line: "users can name further types whose instances block the deletion of the component."},
 }
 
-// What a chart or kustomization says gets into files of the project through the functions below, through packages that
-// marshal YAML, or as declarations of package values.
+// Texts from a chart or kustomization get into files of the project only through the functions below, through packages
+// that marshal YAML, or as declarations of package values.
 
-// bare are texts that need no quotes in YAML unless they are something else than text, such as true.
+// bare matches texts that need no quotes in YAML unless they would be another type, such as true.
 var bare = regexp.MustCompile(`^[A-Za-z0-9/][A-Za-z0-9./_-]*$`)
 
-// yamlText returns a text as a scalar of YAML. In a template, it is that text, too, and nothing that is evaluated.
+// yamlText returns a text as a YAML scalar. In a template, it also stands for itself and is not evaluated.
 func yamlText(text string) string {
 	var parsed any
 	if err := yaml.Unmarshal([]byte(text), &parsed); err == nil && parsed == text && bare.MatchString(text) {
@@ -344,11 +343,11 @@ func yamlText(text string) string {
 	return strings.ReplaceAll(strconv.Quote(text), "{", `\x7b`)
 }
 
-// markup are the characters with which Markdown begins a cell, HTML, a link or an escape, and templates an action.
+// markup matches the characters that begin a cell, HTML, a link or an escape in Markdown, or an action in templates.
 var markup = regexp.MustCompile(`[\\|<\[{]`)
 
-// markdown returns a text so that it stays where it is put in Markdown, or in a comment of Go: in its cell, item or
-// line. Backticks stay: they reach no further.
+// markdown escapes a text so that it cannot leave its cell, item or line in Markdown, or a Go comment. Backticks stay,
+// because they reach no further.
 func markdown(text string) string {
 	return markup.ReplaceAllString(strings.Join(strings.Fields(text), " "), `\$0`)
 }

@@ -20,26 +20,26 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// An Update is what an update of a project does. It has changed nothing yet.
+// An Update contains the changes of an update that has not been applied yet.
 type Update struct {
 	folder string
-	// Changes are the files that are written or removed, by path; nil means removed.
+	// Changes are the files to be written or removed, by path; nil means removed.
 	Changes map[string][]byte
-	// Conflicts say for files why they stay as they are, although the templates say something else.
+	// Conflicts contains, by path, why a file stays the same although its template has changed.
 	Conflicts map[string]string
-	// before are the files that exist.
+	// before are the existing files.
 	before Tree
 	// record is written last.
 	record Tree
-	// windows are the files whose lines end with CR LF, unlike what scaffold wrote. They keep that.
+	// windows are the files whose lines end with CR LF, unlike those that scaffold wrote. They keep these line ends.
 	windows map[string]bool
-	// open are the conflicts that the next update has to find again.
+	// open are the conflicts that the next update must find again.
 	open map[string]bool
 }
 
-// PlanUpdate compares what a project was made from with what it would be made from now, and with what it is. With
-// markers, a file that cannot be merged gets conflict markers. Kept is the folder of the chart or kustomization if that
-// is the project's own, with the edits of its author; empty if it is another one.
+// PlanUpdate compares the original files of a project (then) and the files that scaffold renders now with the current
+// ones. If markers is true, files that cannot be merged get conflict markers. Kept is the folder of the project's own
+// chart or kustomization, with the author's edits; empty if another one is used.
 func PlanUpdate(ctx context.Context, folder string, then, now Tree, markers bool, kept string) (*Update, error) {
 	update := &Update{folder: folder, Changes: map[string][]byte{}, Conflicts: map[string]string{}, before: Tree{}, open: map[string]bool{}, windows: map[string]bool{}}
 	all, base := maps.Clone(then), maps.Clone(now)
@@ -53,7 +53,7 @@ func PlanUpdate(ctx context.Context, folder string, then, now Tree, markers bool
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if isKept := kept != "" && strings.HasPrefix(path, kept+"/"); isKept || update.open[path] {
-			// The files of the project differ from those that scaffold wrote: the next update compares with the latter.
+			// These files differ from those of scaffold; the next update compares them with the original ones.
 			delete(base, path)
 			if file, exists := then[path]; exists {
 				base[path] = file
@@ -64,8 +64,7 @@ func PlanUpdate(ctx context.Context, folder string, then, now Tree, markers bool
 	return update, nil
 }
 
-// plan decides about a file: as the template had it then, as the template has it now, and as it is. Nothing that people
-// have written is lost.
+// plan decides about one file, from its original, newly rendered and current content. It loses no edits of people.
 func (u *Update) plan(ctx context.Context, path string, then, now Tree, markers bool) error {
 	current, err := u.read(path)
 	if err != nil {
@@ -78,7 +77,7 @@ func (u *Update) plan(ctx context.Context, path string, then, now Tree, markers 
 	same := func(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
 	switch {
 	case same(former, latest), same(latest, current):
-		// There is nothing to bring in.
+		// There is nothing to merge.
 	case same(former, current) && latest == nil:
 		u.Changes[path] = nil
 	case same(former, current):
@@ -95,7 +94,7 @@ func (u *Update) plan(ctx context.Context, path string, then, now Tree, markers 
 	return nil
 }
 
-// read returns and remembers the content of a file; nil if it does not exist.
+// read returns and records the content of a file; nil if it does not exist.
 func (u *Update) read(path string) ([]byte, error) {
 	if _, err := u.locate(path); err != nil {
 		return nil, err
@@ -146,7 +145,7 @@ func (u *Update) merge(ctx context.Context, path string, sides [3][]byte, marker
 	return nil
 }
 
-// union returns the lines of both files, sorted, as the go command has them in go.sum.
+// union returns the lines of both files, sorted as the go command does in go.sum.
 func union(a, b []byte) []byte {
 	lines := slices.SortedFunc(bytes.Lines(slices.Concat(a, b)), bytes.Compare)
 	return bytes.Join(slices.CompactFunc(lines, bytes.Equal), nil)
@@ -160,7 +159,7 @@ func contentOf(tree Tree, path string) []byte {
 	return append([]byte{}, content...)
 }
 
-// Sides returns the files that change: as they are, and as they will be.
+// Sides returns the files that change, before and after the update.
 func (u *Update) Sides() (before, after Tree) {
 	before, after = Tree{}, Tree{}
 	for path, content := range u.Changes {
@@ -174,8 +173,8 @@ func (u *Update) Sides() (before, after Tree) {
 	return before, after
 }
 
-// EndVersions names the folders of versions of the API that are left out and that still have files: those that the author
-// has added, and those that the project generates itself.
+// EndVersions reports a conflict for each removed version of the API whose folder still has files: files that the
+// author has added, or that the project generates.
 func (u *Update) EndVersions(then, now Tree) error {
 	for _, version := range slices.Sorted(maps.Keys(versionsOf(then))) {
 		if versionsOf(now)[version] {
@@ -206,8 +205,7 @@ func versionsOf(tree Tree) map[string]bool {
 	return versions
 }
 
-// pendingMark exists while an update is not complete: some files are not written, or what is generated from them is
-// not.
+// pendingMark exists while an update is incomplete: some files were not written, or generated files are missing.
 const pendingMark = ".scaffold/pending"
 
 const pendingText = `An update of this project was interrupted or has failed. "scaffold --update" with the same flags completes it.
@@ -219,7 +217,7 @@ func IsPending(folder string) bool {
 	return err == nil
 }
 
-// Complete notes that what follows an update is done.
+// Complete records that an update, including the steps after it, is complete.
 func Complete(folder string) error {
 	if err := os.Remove(filepath.Join(folder, pendingMark)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("noting that the update is complete: %w", err)
@@ -227,8 +225,8 @@ func Complete(folder string) error {
 	return nil
 }
 
-// Apply writes the changes, and the record after all of them: whoever interrupts it and starts it again has lost
-// nothing. The update is pending until Complete is called.
+// Apply writes the changes and then the record, so it may be interrupted and started again without loss. The update is
+// pending until Complete is called.
 func (u *Update) Apply(ctx context.Context) error {
 	if len(u.Changes) > 0 {
 		if err := u.write(pendingMark, []byte(pendingText)); err != nil {
@@ -251,8 +249,8 @@ func (u *Update) Apply(ctx context.Context) error {
 	return nil
 }
 
-// locate returns where a file of the project is. A symbolic link is followed. The error says so if that leads out of
-// the project.
+// locate returns the real path of a file of the project. It follows a symbolic link, and returns an error if that leads
+// out of the project.
 func (u *Update) locate(path string) (string, error) {
 	target := filepath.Join(u.folder, filepath.FromSlash(path))
 	found, err := filepath.EvalSymlinks(target)
@@ -276,14 +274,14 @@ func (u *Update) locate(path string) (string, error) {
 	return found, nil
 }
 
-// write replaces the content of a file as a whole. An existing file keeps its mode and its line ends.
+// write replaces the whole content of a file. An existing file keeps its mode and its line ends.
 func (u *Update) write(path string, content []byte) error {
 	target, err := u.locate(path)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if content == nil {
-		// A link is removed, not what it leads to.
+		// This removes a link, not its target.
 		if err := os.Remove(filepath.Join(u.folder, filepath.FromSlash(path))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing %s: %w", path, err)
 		}
@@ -315,8 +313,8 @@ func usesWindowsLines(content []byte) bool {
 	return count > 0 && bytes.Count(content, []byte("\r\n")) == count
 }
 
-// mergeFiles merges the changes of both sides with "git merge-file". Lines that both sides changed are between conflict
-// markers, and are counted.
+// mergeFiles merges the changes of both sides with "git merge-file". It puts conflict markers around lines that both
+// sides changed, and returns their number.
 func mergeFiles(ctx context.Context, then, now, current []byte) (merged []byte, conflicts int, err error) {
 	folder, err := os.MkdirTemp("", "scaffold-merge-")
 	if err != nil {
@@ -329,7 +327,7 @@ func mergeFiles(ctx context.Context, then, now, current []byte) (merged []byte, 
 	command := exec.CommandContext(ctx, "git", "merge-file", "-p", "-L", "yours", "-L", "scaffolded then", "-L", "scaffolded now", "current", "then", "now")
 	command.Dir = folder
 	merged, err = command.Output()
-	// Its exit code is the number of conflicts, at most 127; errors are negative numbers.
+	// The exit code is the number of conflicts, at most 127; errors are negative numbers.
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		if conflicts = exit.ExitCode(); conflicts <= 0 || conflicts > 127 {
 			return nil, 0, fmt.Errorf("merging with git: %w %s", err, bytes.TrimSpace(exit.Stderr))
@@ -339,9 +337,9 @@ func mergeFiles(ctx context.Context, then, now, current []byte) (merged []byte, 
 	return merged, 0, err
 }
 
-// mergeModule brings the requirements of a go.mod file into another one: versions that are missing or older, the
-// version of Go, and what the template changed in replacements, or has added to the folders that the go command
-// ignores. Lines do not matter, because the go command rearranges the file.
+// mergeModule merges changes of the template into a go.mod file: missing or newer requirements, the version of Go, and
+// the template's changes of replacements and ignored folders. It does not compare lines, because the go command
+// rearranges the file.
 func mergeModule(then, now, current []byte) ([]byte, error) {
 	former, err := modfile.Parse("go.mod", then, nil)
 	latest, latestErr := modfile.Parse("go.mod", now, nil)
@@ -376,7 +374,7 @@ func mergeModule(then, now, current []byte) ([]byte, error) {
 	return modfile.Format(merged.Syntax), nil
 }
 
-// mergeRequirements returns the requirements with those that are missing or newer in the latest ones.
+// mergeRequirements returns the requirements with missing and newer ones from latest.
 func mergeRequirements(latest, requirements []*modfile.Require) []*modfile.Require {
 	for _, wanted := range latest {
 		i := slices.IndexFunc(requirements, func(have *modfile.Require) bool { return have.Mod.Path == wanted.Mod.Path })

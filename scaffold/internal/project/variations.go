@@ -19,20 +19,20 @@ import (
 // maxVariations limits the number of renderings.
 const maxVariations = 200
 
-// A variation are values that differ from the defaults.
+// A variation is a set of values that differ from the defaults.
 type variation struct {
-	// text says how, for messages.
+	// text describes the variation in messages.
 	text   string
 	values map[string]any
-	// apiVersions are those that the cluster serves beside those of Kubernetes.
+	// apiVersions are served by the cluster in addition to those of Kubernetes.
 	apiVersions []string
-	// invented means that a value is made up, so that the manifests may rightly refuse it.
+	// invented means that a value is made up, so the manifests may rightly refuse it.
 	invented bool
 }
 
-// variationsOf returns variations with each boolean turned, with all of them true, with each choice and each optional
-// value set, and with all of that, also in a cluster that serves all versions that the manifests ask for; and the
-// number of values that are left out.
+// variationsOf returns variations of the given values, and the number of values that were left out because of
+// maxVariations. Each variation inverts one boolean or sets one choice or optional value. Further ones set all booleans
+// to true, set everything, or assume a cluster that serves all versions that the manifests ask for.
 func variationsOf(given *values.Types, apiVersions []string) (variations []variation, left int) {
 	everything := map[string]any{}
 	add := func(text string, path []string, value any, invented bool) {
@@ -70,8 +70,8 @@ func variationsOf(given *values.Types, apiVersions []string) (variations []varia
 	return variations, left
 }
 
-// walkOptional visits all optional values in the order of their names. A map is visited as a whole if it is missing by
-// default, because its fields may be required together.
+// walkOptional visits all optional values, ordered by name. A map that is missing by default is visited as a whole,
+// because its fields may be required together.
 func walkOptional(optional, defaults map[string]any, path []string, visit func(path []string, value any)) {
 	for _, key := range slices.Sorted(maps.Keys(optional)) {
 		below := append(slices.Clip(path), key)
@@ -85,7 +85,7 @@ func walkOptional(optional, defaults map[string]any, path []string, visit func(p
 	}
 }
 
-// walk visits all booleans in maps, in the order of their names.
+// walkBooleans visits all booleans in maps, ordered by name.
 func walkBooleans(values map[string]any, path []string, visit func(path []string, value bool)) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		below := append(slices.Clip(path), key)
@@ -98,7 +98,7 @@ func walkBooleans(values map[string]any, path []string, visit func(path []string
 	}
 }
 
-// valueAt returns values with nothing but the one at a path.
+// valueAt returns values with only the one at a path.
 func valueAt(path []string, value any) map[string]any {
 	for _, key := range slices.Backward(path[1:]) {
 		value = map[string]any{key: value}

@@ -22,22 +22,22 @@ import (
 	"github.com/component-operator/runtime/internal/helm"
 )
 
-// A source is a chart with its subcharts as it was read. Paths are keys with separators.
+// A source is a parsed chart with its subcharts. Paths are keys joined by separators.
 type source struct {
 	defaults map[string]any // numbers are json.Number; with those of subcharts
 	remarks  map[string]remark
-	// charts are the chart, which has the empty path, and its subcharts.
+	// charts are the chart itself, with the empty path, and its subcharts.
 	charts map[string]subchart
 }
 
-// A subchart is what is known of a chart beside its defaults.
+// A subchart contains what is known of a chart beside its defaults.
 type subchart struct {
 	schema *jsonschema.Schema // nil if it has none
-	// switched means that it can be switched off, off that it is by default.
+	// switched means that the subchart can be switched off, off that it is off by default.
 	switched, off bool
 }
 
-// load reads a chart and its subcharts. The path is that of the chart's values in those of the outermost parent.
+// load reads a chart and its subcharts. The path is that of the chart's values within those of the outermost parent.
 func load(chart helm.Anatomy, path string) (*source, error) {
 	s := &source{charts: map[string]subchart{"": {}}}
 	var err error
@@ -71,8 +71,8 @@ func load(chart helm.Anatomy, path string) (*source, error) {
 	return s, nil
 }
 
-// addSwitches adds the values by which Helm switches subcharts on and off, and those for all charts. Without any, a
-// subchart is on.
+// addSwitches adds the values that switch subcharts on and off in Helm, and the global values. A subchart without
+// switches is on.
 func (s *source) addSwitches(dependencies []helm.Anatomy) {
 	add := func(path []string, value any, text string) {
 		existing, _, err := unstructured.NestedFieldNoCopy(s.defaults, path...)
@@ -96,7 +96,7 @@ func (s *source) addSwitches(dependencies []helm.Anatomy) {
 	}
 }
 
-// in says which subchart an error is about.
+// in adds the subchart to an error.
 func in(path string, err error) error {
 	if path == "" {
 		return err
@@ -139,7 +139,7 @@ func (s *source) adopt(key string, d helm.Anatomy, below *source) error {
 	return nil
 }
 
-// readValues reads values.yaml as Helm does. Integers stay apart from other numbers.
+// readValues reads values.yaml like Helm does, but keeps integers apart from other numbers.
 func readValues(content []byte) (map[string]any, error) {
 	var values any
 	err := yaml.Unmarshal(content, &values, func(d *json.Decoder) *json.Decoder { d.UseNumber(); return d })
@@ -156,8 +156,8 @@ func readValues(content []byte) (map[string]any, error) {
 	}
 }
 
-// merge returns the values with those of a higher precedence put over them, as Helm merges: objects key by key,
-// anything else as a whole; null removes a key. The arguments are not changed.
+// merge lays values of higher precedence over others, like Helm does: objects key by key, everything else as a whole;
+// null removes a key. The arguments are not changed.
 func merge(low, high map[string]any) map[string]any {
 	merged := maps.Clone(low)
 	for key, value := range high {
@@ -175,8 +175,8 @@ func merge(low, high map[string]any) map[string]any {
 	return merged
 }
 
-// isOn reports whether the subchart is part of a release with the values of the parent: the first condition that is a
-// boolean decides, then tags do.
+// isOn reports whether the subchart is part of a release with the parent's values. The first condition that is a
+// boolean decides; without one, tags decide.
 func isOn(d helm.Anatomy, parent map[string]any) bool {
 	for _, path := range conditions(d) {
 		if value, found, err := unstructured.NestedBool(parent, strings.Split(path, ".")...); found && err == nil {
@@ -191,7 +191,7 @@ func isOn(d helm.Anatomy, parent map[string]any) bool {
 	return slices.Contains(given, any(true)) || !slices.Contains(given, any(false))
 }
 
-// schemas returns the given schemas of a value with that of the subchart whose values it holds.
+// schemas adds the schema of the subchart at a path, if any, to the given ones.
 func (s *source) schemas(path string, given []*jsonschema.Schema) []*jsonschema.Schema {
 	if chart := s.charts[path]; chart.schema != nil {
 		return append(slices.Clip(given), chart.schema)
@@ -199,7 +199,7 @@ func (s *source) schemas(path string, given []*jsonschema.Schema) []*jsonschema.
 	return given
 }
 
-// below returns the subcharts in a value.
+// below returns the names of the subcharts directly below a value.
 func (s *source) below(path string) []string {
 	var names []string
 	for _, below := range slices.Sorted(maps.Keys(s.charts)) {
@@ -211,13 +211,13 @@ func (s *source) below(path string) []string {
 	return names
 }
 
-// isChart reports whether a value has the values of a chart.
+// isChart reports whether a value contains the values of a chart.
 func (s *source) isChart(path string) bool {
 	_, exists := s.charts[path]
 	return exists
 }
 
-// A fallback is the default of a value: what it is if the user does not set it.
+// A fallback is the default of a value, which applies if the user does not set it.
 type fallback struct {
 	value any
 	set   bool // false also for null
@@ -231,16 +231,16 @@ func (f fallback) below(name string) fallback {
 	return fallback{value: value, set: value != nil, path: within(f.path, name)}
 }
 
-// keys returns the names that values.yaml has below this value. Sorted.
+// keys returns the names of fields that values.yaml has below this value, sorted.
 func (f fallback) keys() []string {
 	fields, _ := f.value.(map[string]any)
 	return slices.Sorted(maps.Keys(fields))
 }
 
-// separator divides the keys of a path. No YAML key has it.
+// separator separates the keys of a path. No YAML key contains it.
 const separator = "\x00"
 
-// within returns the path of what is below a value, which may be the root. The lower part may be an empty key.
+// within joins two paths. The upper one may be the root, the lower one may be an empty key.
 func within(path, below string) string {
 	if path == "" {
 		return below
@@ -248,22 +248,22 @@ func within(path, below string) string {
 	return path + separator + below
 }
 
-// A remark is what values.yaml says about a value beside the value.
+// A remark is what values.yaml contains about a value besides the value.
 type remark struct {
 	text  string
 	float bool // written with a fraction, such as 1.0
 }
 
-// parameter is how Bitnami documents values: ## @param path.to.key [array] Text.
+// parameter matches Bitnami's documentation of values: ## @param path.to.key [array] Text.
 var parameter = regexp.MustCompile(`^@param\s+(\S+)\s*(?:\[[^\]]*\])?\s*(.*)$`)
 
-// typeHint is how helm-docs overrides a type: # -- (int) Text.
+// typeHint matches a type override of helm-docs: # -- (int) Text.
 var typeHint = regexp.MustCompile(`^\([A-Za-z/]+\)\s*`)
 
-// example is how a commented-out value looks: key:, key: value, - element.
+// example matches a value that is commented out: key:, key: value, - element.
 var example = regexp.MustCompile(`^\s*(?:- .*|-|[a-z"'][A-Za-z0-9_."'/-]*:(?:\s.*)?)$`)
 
-// readRemarks returns the remarks on all values, by the keys that lead to them.
+// readRemarks returns the remarks on all values, by path.
 func readRemarks(content []byte) (map[string]remark, error) {
 	var document yamlv3.Node
 	if err := yamlv3.Unmarshal(content, &document); err != nil {
@@ -294,7 +294,7 @@ func collectRemarks(node *yamlv3.Node, path string, remarks map[string]remark) {
 	}
 }
 
-// parameters returns what @param lines say, by path.
+// parameters returns the texts of @param lines, by path.
 func parameters(content []byte) map[string]string {
 	texts := map[string]string{}
 	for line := range strings.SplitSeq(string(content), "\n") {
@@ -310,8 +310,8 @@ func parameters(content []byte) map[string]string {
 	return texts
 }
 
-// commentText returns the prose of a comment. Of several paragraphs the last one counts: those before it belong to a
-// section. What is not prose is left out: annotations of generators, and values that are commented out.
+// commentText returns the prose of a comment. Only the last paragraph counts, because earlier ones describe a section.
+// Annotations for generators and commented-out values are left out.
 func commentText(comment string) string {
 	paragraphs := strings.Split(strings.TrimSpace(comment), "\n\n")
 	var lines []string
@@ -324,7 +324,7 @@ func commentText(comment string) string {
 			skipping = !skipping
 		case skipping, strings.HasPrefix(trimmed, "@"), isRuler(trimmed):
 		case strings.HasPrefix(trimmed, "-- "), trimmed == "--":
-			// helm-docs: the description begins here.
+			// In helm-docs, the description begins here.
 			lines = []string{typeHint.ReplaceAllString(strings.TrimSpace(strings.TrimPrefix(trimmed, "--")), "")}
 		case example.MatchString(line), strings.HasPrefix(line, "  ") && len(lines) == 0:
 			return sentence(lines)
@@ -335,7 +335,7 @@ func commentText(comment string) string {
 	return sentence(lines)
 }
 
-// sentence returns the lines as one. A colon at the end announced an example that is left out.
+// sentence joins lines. A colon at the end becomes a full stop, because the example after it is left out.
 func sentence(lines []string) string {
 	text := strings.TrimSpace(strings.Join(lines, " "))
 	if announced, ok := strings.CutSuffix(text, ":"); ok {
@@ -344,22 +344,22 @@ func sentence(lines []string) string {
 	return text
 }
 
-// isRuler reports whether a line has nothing but drawing.
+// isRuler reports whether a line consists only of characters for drawing.
 func isRuler(line string) bool {
 	return strings.Trim(line, "-=*#~_+ ") == ""
 }
 
-// schemaURL is the address under which Helm compiles a schema.
+// schemaURL is the address that Helm uses when it compiles a schema.
 const schemaURL = "file:///values.schema.json"
 
 type noLoader struct{}
 
-// Load refuses: reading a schema must not read files or fetch from addresses that its author chose.
+// Load returns an error: a schema must not make scaffold read files or fetch addresses that its author chose.
 func (noLoader) Load(string) (any, error) {
 	return nil, errors.New("only references within the schema are allowed, such as #/definitions/name")
 }
 
-// compile reads a schema, with the drafts that Helm knows.
+// compile reads a schema in any draft that Helm supports.
 func compile(content []byte) (*jsonschema.Schema, error) {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
 	if err != nil {
@@ -380,7 +380,7 @@ func compile(content []byte) (*jsonschema.Schema, error) {
 	return schema, nil
 }
 
-// safely turns a panic of the library into an error, as Helm does.
+// safely turns a panic of the library into an error, like Helm does.
 func safely[T any](call func() (T, error)) (result T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -398,7 +398,7 @@ func accepts(schemas []*jsonschema.Schema, value any) bool {
 	})
 }
 
-// literal returns a value as JSON, for comments.
+// literal returns a value as JSON for comments.
 func literal(value any) string {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -15,13 +15,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Bounds that keep a schema from costing more than anybody would read.
+// Limits for schemas that are too large to be read by people.
 const (
 	maxDepth = 64
 	maxNodes = 10000
 )
 
-// kind is what a value becomes in Go.
+// kind is the Go form of a value.
 type kind int
 
 const (
@@ -57,7 +57,7 @@ type field struct {
 	required     bool
 }
 
-// A deriver makes nodes of schemas and defaults.
+// A deriver derives nodes from schemas and defaults.
 type deriver struct {
 	source  *source
 	notes   []Note
@@ -67,7 +67,7 @@ type deriver struct {
 	err     error
 }
 
-// An input is what is known about one value.
+// An input contains what is known about one value.
 type input struct {
 	schemas  []*jsonschema.Schema // all of which describe the value; none if there is no schema
 	def      fallback
@@ -81,7 +81,7 @@ func (d *deriver) note(path, format string, args ...any) {
 	d.notes = append(d.notes, Note{Path: path, Reason: fmt.Sprintf(format, args...)})
 }
 
-// unchecked notes that only the chart's schema checks something.
+// unchecked notes that only the chart's schema validates something.
 func (d *deriver) unchecked(n *node, what string) {
 	d.note(n.path, "not checked before the chart is rendered: %s", what)
 }
@@ -101,7 +101,7 @@ func (d *deriver) root() (*node, error) {
 	return n, d.err
 }
 
-// isChart reports whether the value has the values of a chart.
+// isChart reports whether the value contains the values of a chart.
 func (d *deriver) isChart(in input) bool { return !in.repeated && d.source.isChart(in.def.path) }
 
 // build returns the type of a value.
@@ -168,7 +168,7 @@ func (d *deriver) fromFacts(f *facts, in input) *node {
 	return n
 }
 
-// remark returns what values.yaml says about a value.
+// remark returns the remark on a value.
 func (d *deriver) remark(in input) remark {
 	if in.repeated {
 		return remark{}
@@ -176,7 +176,7 @@ func (d *deriver) remark(in input) remark {
 	return d.source.remarks[in.def.path]
 }
 
-// choose notes which values the schema lists for a field, in the types of JSON.
+// choose records the values that the schema lists for a field, with JSON types.
 func (d *deriver) choose(path []string, listed []any) {
 	for _, value := range listed {
 		var plain any
@@ -186,7 +186,7 @@ func (d *deriver) choose(path []string, listed []any) {
 	}
 }
 
-// element returns the type of what is in a list or map. Its default has no effect: Helm merges only objects.
+// element returns the type of the elements of a list or map. They have no defaults, because Helm merges only objects.
 func (d *deriver) element(schemas []*jsonschema.Schema, in input) *node {
 	path := in.path + "[]"
 	if len(schemas) == 0 {
@@ -201,12 +201,12 @@ func (d *deriver) element(schemas []*jsonschema.Schema, in input) *node {
 	return elem
 }
 
-// simpleKinds are what single values become.
+// simpleKinds are the kinds of values with a single type.
 var simpleKinds = map[typeSet]kind{
 	tString: text, tInt: integer, tNumber: number, tFraction: number, tBool: boolean, tArray: list,
 }
 
-// kindOf decides what a value becomes.
+// kindOf decides the Go form of a value.
 func (d *deriver) kindOf(f *facts, in input) kind {
 	if d.isChart(in) {
 		return structure
@@ -231,7 +231,7 @@ func (d *deriver) kindOf(f *facts, in input) kind {
 	return anything
 }
 
-// inferred returns the type of a value whose schema has no type, but describes what is in objects or lists.
+// inferred returns the type of a value whose schema has no type, but describes the content of objects or lists.
 func inferred(f *facts) typeSet {
 	additional, closed := f.additional()
 	items, tuple := f.items()
@@ -245,7 +245,7 @@ func inferred(f *facts) typeSet {
 	return tAll &^ tNull
 }
 
-// objectKind decides what an object becomes.
+// objectKind decides the Go form of an object.
 func (d *deriver) objectKind(f *facts, in input) kind {
 	additional, closed := f.additional()
 	named := len(f.names()) > 0
@@ -266,12 +266,12 @@ func (d *deriver) objectKind(f *facts, in input) kind {
 	return freeMap
 }
 
-// addFields gives a structure its fields: those of the schema, those that it only requires, those that only values.yaml
-// has, and those of subcharts.
+// addFields adds the fields of a structure: those of the schema, those that it only requires, those that only
+// values.yaml has, and those of subcharts.
 func (d *deriver) addFields(n *node, f *facts, in input) {
 	names := f.names()
 	if _, closed := f.additional(); !closed {
-		// A field may be required that the schema does not describe.
+		// A required field may be missing in the schema's properties.
 		names = slices.Concat(names, in.def.keys(), f.required())
 	}
 	if d.isChart(in) {
@@ -291,8 +291,8 @@ func (d *deriver) addFields(n *node, f *facts, in input) {
 	}
 }
 
-// makeField returns the field of a structure. Nil if no value is valid. A subchart that may be switched off requires
-// nothing.
+// makeField returns the field of a structure; nil if no value is valid. The values of a subchart that may be switched
+// off are not required.
 func (d *deriver) makeField(name string, f *facts, in input) *field {
 	below := input{path: join(in.path, name), def: in.def.below(name), repeated: in.repeated, above: in.above, schemas: f.property(name)}
 	if !in.repeated {
@@ -315,7 +315,7 @@ func (d *deriver) makeField(name string, f *facts, in input) *field {
 	return child
 }
 
-// typeOfField returns the type of a field. Nil if no value is valid.
+// typeOfField returns the type of a field; nil if no value is valid.
 func (d *deriver) typeOfField(name string, f *facts, in input) *node {
 	switch {
 	case len(in.schemas) > 0 && gather(in.schemas...).types == 0 && !d.isChart(in):
@@ -331,8 +331,7 @@ func (d *deriver) typeOfField(name string, f *facts, in input) *node {
 	return n
 }
 
-// shapes are the endings of names under which charts take what Kubernetes has types for, or what users extend as they
-// like.
+// shapes are suffixes of names of values that have a Kubernetes type, or that users extend freely.
 var shapes = []string{
 	"affinity", "annotations", "env", "envfrom", "envvars", "labels", "lifecycle", "livenessprobe", "matchlabels",
 	"nodeselector", "readinessprobe", "resources", "securitycontext", "startupprobe", "strategy", "tolerations",
@@ -340,7 +339,7 @@ var shapes = []string{
 	"initcontainers", "sidecars", "selectorlabels", "global",
 }
 
-// fromDefault returns the type of a value that no schema describes.
+// fromDefault derives the type of a value without a schema from its default.
 func (d *deriver) fromDefault(in input) *node {
 	n := &node{path: in.path, doc: d.remark(in).text}
 	switch value := in.def.value.(type) {
@@ -373,7 +372,7 @@ func (d *deriver) fromDefault(in input) *node {
 	return n
 }
 
-// isData reports whether the keys of an object are data, as those of labels are.
+// isData reports whether the keys of an object are data, like those of labels.
 func isData(path string, value map[string]any) bool {
 	name := strings.ToLower(path[strings.LastIndex(path, ".")+1:])
 	return len(value) == 0 ||
@@ -381,8 +380,8 @@ func isData(path string, value map[string]any) bool {
 		slices.ContainsFunc(slices.Collect(maps.Keys(value)), func(key string) bool { return strings.Contains(key, "/") })
 }
 
-// common returns the kind of all elements of a list: anything, if they differ. Objects stay free-form: each shows only
-// the fields that it uses.
+// common returns the common kind of all elements of a list; anything if they differ. Objects stay free-form, because
+// each has only the fields that it uses.
 func common(elements []any) kind {
 	var types typeSet
 	for _, element := range elements {
@@ -398,7 +397,7 @@ func common(elements []any) kind {
 	}
 }
 
-// checkName refuses what encoding/json does not take as the name of a field.
+// checkName refuses names that encoding/json does not accept in a field's tag.
 func checkName(path, name string) error {
 	const allowed = "!#$%&()*+-./:;<=>?@[]^_{|}~ "
 	valid := name != "" && name != "-"

@@ -4,9 +4,9 @@
 // Package values derives Go types from the values of a chart: declarations with kubebuilder markers, from which
 // controller-gen makes the schema of a custom resource.
 //
-// A chart describes its values twice: values.schema.json says what is valid, values.yaml says what is there if the user
-// sets nothing. Helm merges what the user sets into values.yaml, and validates the result. A custom resource has only
-// what the user sets. Therefore:
+// A chart describes its values twice: values.schema.json defines what is valid, values.yaml contains the defaults. Helm
+// merges the user's values into values.yaml, and validates the result. A custom resource contains only the user's
+// values. Therefore:
 //
 //   - A field is required if the chart cannot be installed without it: if the schema requires it and values.yaml does not have
 //     it, or if the default in values.yaml is invalid, such as an empty string where the schema wants a name.
@@ -18,12 +18,12 @@
 //   - Objects have the fields that the schema or values.yaml names. Further fields are refused, even if the schema
 //     does not forbid them: a Go type would lose them.
 //
-// Without a schema the types are those of the defaults. A default says which type a value has, but not what an empty
-// object may contain: null, {} and [] become free-form values, which hold anything. Values with the shape of a
-// Kubernetes type (resources, affinity, tolerations) are no exception: the type in k8s.io/api would lose the fields of
-// newer versions of Kubernetes, and most charts take templates there as well.
+// Without a schema, the types are derived from the defaults. A default shows the type of a value, but not what an empty
+// object may contain: null, {} and [] become free-form values, which accept anything. This includes values with the
+// shape of a Kubernetes type (resources, affinity, tolerations): the type in k8s.io/api would lose fields of newer
+// versions of Kubernetes, and most charts accept templates there as well.
 //
 // Types, enums, patterns and bounds of the schema become value validations. Conditions, such as if, oneOf or not, are
 // left to the chart's own schema, which Helm validates when the operator renders the chart; a comment and a note say
-// so. A value that no Go type describes, such as one of several types, is JSON as it comes.
+// so. A value without a Go type, such as one of several types, is raw JSON.
 package values

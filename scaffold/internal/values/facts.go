@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// typeSet is a set of JSON types. Integers are apart from other numbers.
+// typeSet is a set of JSON types. Integers are separate from other numbers.
 type typeSet uint8
 
 const (
@@ -35,13 +35,13 @@ var typeNames = map[string]typeSet{
 	"null": tNull, "boolean": tBool, "integer": tInt, "number": tNumber, "string": tString, "array": tArray, "object": tObject,
 }
 
-// facts are the schemas that describe a value together: those that are given, and what they refer to by references, by
-// allOf, and by alternatives of which one is left beside null.
+// facts are all schemas that describe one value: the given ones and, recursively, their references, their allOf, and
+// their alternatives if only one of them is not null.
 type facts struct {
 	schemas []*jsonschema.Schema
 	types   typeSet
 	choices [][]*jsonschema.Schema // several alternatives each
-	// conditional means that there are keywords that no type expresses.
+	// conditional means that some keywords cannot be expressed by a type.
 	conditional bool
 }
 
@@ -68,7 +68,7 @@ func (f *facts) add(s *jsonschema.Schema) {
 	f.addChoice(s.OneOf)
 }
 
-// parts returns what a schema consists of: references and allOf.
+// parts returns the schemas that a schema includes by reference and allOf.
 func parts(s *jsonschema.Schema) []*jsonschema.Schema {
 	if s.Ref != nil {
 		return append([]*jsonschema.Schema{s.Ref}, s.AllOf...)
@@ -76,7 +76,7 @@ func parts(s *jsonschema.Schema) []*jsonschema.Schema {
 	return s.AllOf
 }
 
-// addChoice restricts the types to those of the alternatives. One that is left beside null holds for sure.
+// addChoice restricts the types to those of the alternatives. If only one of them is not null, it always applies.
 func (f *facts) addChoice(alternatives []*jsonschema.Schema) {
 	if len(alternatives) == 0 {
 		return
@@ -100,7 +100,7 @@ func (f *facts) addChoice(alternatives []*jsonschema.Schema) {
 	}
 }
 
-// first returns a keyword of the first schema that has it. If several have it, no type expresses that.
+// first returns a keyword of the first schema that has it. If several have it, no type can express that.
 func first[T any](f *facts, keyword func(s *jsonschema.Schema) *T) *T {
 	var found *T
 	for _, s := range f.schemas {
@@ -112,7 +112,7 @@ func first[T any](f *facts, keyword func(s *jsonschema.Schema) *T) *T {
 	return found
 }
 
-// all returns what all schemas have.
+// all returns the values of all schemas.
 func all[T any](f *facts, keyword func(s *jsonschema.Schema) []T) []T {
 	var values []T
 	for _, s := range f.schemas {
@@ -140,7 +140,7 @@ func (f *facts) required() []string {
 	return all(f, func(s *jsonschema.Schema) []string { return s.Required })
 }
 
-// additional returns the schemas of further fields, and whether these are forbidden.
+// additional returns the schemas of further fields, and whether further fields are forbidden.
 func (f *facts) additional() (schemas []*jsonschema.Schema, closed bool) {
 	for _, s := range f.schemas {
 		further := s.UnevaluatedProperties
@@ -165,7 +165,7 @@ func (f *facts) hasPatterns() bool {
 	return slices.ContainsFunc(f.schemas, func(s *jsonschema.Schema) bool { return len(s.PatternProperties) > 0 })
 }
 
-// items returns the schemas of the elements of a list. A tuple has elements with schemas of their own.
+// items returns the schemas of the elements of a list. A tuple has different schemas for its elements.
 func (f *facts) items() (schemas []*jsonschema.Schema, tuple bool) {
 	for _, s := range f.schemas {
 		switch items := s.Items.(type) {
@@ -182,7 +182,7 @@ func (f *facts) items() (schemas []*jsonschema.Schema, tuple bool) {
 	return schemas, tuple
 }
 
-// names returns the properties of an object, also those that only alternatives and conditions name. Sorted.
+// names returns the properties of an object, including those in alternatives and conditions, sorted.
 func (f *facts) names() []string {
 	names, seen := sets.New[string](), map[*jsonschema.Schema]bool{}
 	var collect func(schemas ...*jsonschema.Schema)
@@ -203,7 +203,7 @@ func (f *facts) names() []string {
 	return sets.List(names)
 }
 
-// typeOf returns the type of a value that was read with json.Number.
+// typeOf returns the type of a value that was decoded with json.Number.
 func typeOf(value any) typeSet {
 	switch value := value.(type) {
 	case nil:
@@ -224,7 +224,7 @@ func typeOf(value any) typeSet {
 	return tFraction
 }
 
-// ownTypes returns the types that a schema allows by itself.
+// ownTypes returns the types that a schema itself allows.
 func ownTypes(s *jsonschema.Schema) typeSet {
 	types := tAll
 	if s.Bool != nil && !*s.Bool {
@@ -246,7 +246,7 @@ func ownTypes(s *jsonschema.Schema) typeSet {
 	return types
 }
 
-// enumOf returns the values that a schema lists. Nil if it lists none.
+// enumOf returns the values that a schema lists; nil if it lists none.
 func enumOf(s *jsonschema.Schema) *[]any {
 	switch {
 	case s.Const != nil:
@@ -257,16 +257,16 @@ func enumOf(s *jsonschema.Schema) *[]any {
 	return nil
 }
 
-// formats are those that the API server checks as JSON Schema does. The others it does not know, or it takes them for
-// something else: a duration is one of Go there.
+// formats are those that the API server validates like JSON Schema. It does not know the others, or interprets them
+// differently: a duration is a Go duration there.
 var formats = []string{"date", "date-time", "email", "hostname", "ipv4", "ipv6", "uri", "uuid"}
 
-// int32Only is a rule for integers or strings. An operator could not read a larger integer, nor any component beside
-// it.
+// int32Only is a rule for integers or strings. With a larger integer in one component, an operator could not read any
+// component of that kind.
 const int32Only = `XValidation:rule="type(self) != int || (self >= -2147483648 && self <= 2147483647)",` +
 	`message="must be an integer of 32 bits, or a string"`
 
-// bound translates the validations of a single value into markers. What has no marker is left to the chart's schema.
+// bound translates the validations of a single value into markers. The chart's schema checks the rest.
 func (d *deriver) bound(n *node, f *facts, def fallback) {
 	switch n.kind {
 	case text:
@@ -282,7 +282,7 @@ func (d *deriver) bound(n *node, f *facts, def fallback) {
 			d.unchecked(n, "uniqueItems")
 		}
 	case mapping:
-		// The fields of values.yaml count for the schema, but the custom resource does not have them.
+		// For the schema, the fields of values.yaml count, but the custom resource does not have them.
 		if len(def.keys()) == 0 {
 			n.limit("MinProperties", first(f, func(s *jsonschema.Schema) *int { return s.MinProperties }))
 			n.limit("MaxProperties", first(f, func(s *jsonschema.Schema) *int { return s.MaxProperties }))
@@ -327,7 +327,7 @@ func asPointer(pattern jsonschema.Regexp) *jsonschema.Regexp {
 	return &pattern
 }
 
-// raw returns the text as a Go string, without escapes if possible.
+// raw returns the text as a Go string literal, without escapes if possible.
 func raw(s string) string {
 	if strconv.CanBackquote(s) {
 		return "`" + s + "`"
@@ -366,7 +366,7 @@ func decimal(r *big.Rat) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// boundEnum lists the values that are allowed.
+// boundEnum adds a marker for the allowed values.
 func (d *deriver) boundEnum(n *node, f *facts) {
 	listed := f.enum()
 	switch {

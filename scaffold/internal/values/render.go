@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// width is the length of lines in comments.
+// width is the maximum length of lines in comments.
 const width = 100
 
 // A renderer writes declarations.
@@ -26,7 +26,7 @@ type renderer struct {
 }
 
 func (r *renderer) render() (string, error) {
-	// The clause has the first comment formatted as the others are.
+	// The clause makes the first comment formatted like the others.
 	const clause = "package values\n"
 	var out strings.Builder
 	out.WriteString(clause + "\n")
@@ -132,7 +132,7 @@ func fieldDoc(f *field) string {
 	return strings.TrimSpace(doc + " Defaults to " + f.initial + ".")
 }
 
-// goType returns the type of a value: the name of its declaration, if it has one.
+// goType returns the Go type of a value: the name of its declaration, if it has one.
 func (r *renderer) goType(n *node) string {
 	if n.typeName != "" {
 		return n.typeName
@@ -171,7 +171,7 @@ func (r *renderer) from(path, name string) string {
 	return Alias(path) + "." + name
 }
 
-// comment writes a text as a comment. No line of it looks like a marker.
+// comment writes a text as a comment. None of its lines looks like a marker.
 func (r *renderer) comment(out *strings.Builder, indent, text string) {
 	text = strings.Map(func(c rune) rune {
 		if c == '\n' || unicode.IsPrint(c) {
@@ -195,7 +195,7 @@ func (r *renderer) comment(out *strings.Builder, indent, text string) {
 	}
 }
 
-// wrap divides a text into lines. Words that begin a marker do not begin a line.
+// wrap divides a text into lines. Words that look like a marker do not begin a line.
 func wrap(text string, limit int) []string {
 	var lines []string
 	words := strings.Fields(text)
@@ -215,7 +215,7 @@ func wrap(text string, limit int) []string {
 	return lines
 }
 
-// initialisms are written in capitals in Go names.
+// initialisms are in upper case in Go names.
 var initialisms = []string{
 	"ACL", "API", "ASCII", "CA", "CPU", "CSS", "DNS", "EOF", "GUID", "HTML", "HTTP", "HTTPS", "ID", "IP", "JSON", "LHS", "OCI", "OIDC",
 	"QPS", "RAM", "RBAC", "RHS", "RPC", "SLA", "SMTP", "SQL", "SSH", "SSL", "TCP", "TLS", "TTL", "UDP", "UI", "UID", "UUID", "URI", "URL",
@@ -224,7 +224,7 @@ var initialisms = []string{
 
 func isLetterOrDigit(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
 
-// goName returns an exported Go identifier for a name in JSON.
+// goName returns an exported Go identifier for a JSON name.
 func goName(name string) string {
 	var spaced strings.Builder
 	var last rune
@@ -254,7 +254,7 @@ func goName(name string) string {
 	return result
 }
 
-// singular returns the name of one element of a list.
+// singular returns the name for one element of a list.
 func singular(name string) string {
 	switch {
 	case strings.HasSuffix(name, "ies") && len(name) > 4:
@@ -277,7 +277,7 @@ func unique(name string, taken sets.Set[string]) string {
 	return result
 }
 
-// name gives the root and all types below it their names.
+// name assigns names to the root and to all types below it.
 func (r *renderer) name(root *node, name string) {
 	root.typeName = unique(name, r.taken)
 	r.types = append(r.types, root)
@@ -294,8 +294,8 @@ func (r *renderer) nameFields(n *node, prefix string) {
 	}
 }
 
-// nameNode names a type that needs a declaration: structures, and elements with validations, since markers
-// belong to fields and types.
+// nameNode names a type that needs a declaration: structures, and elements with validations, because markers belong to
+// fields and types.
 func (r *renderer) nameNode(n *node, name string, isElement bool) {
 	if n.typeName != "" {
 		return

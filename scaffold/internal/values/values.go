@@ -18,7 +18,7 @@ import (
 	"github.com/component-operator/runtime/internal/helm"
 )
 
-// Types are the declarations that were derived.
+// Types are the derived declarations.
 type Types struct {
 	// Declarations is formatted Go source without package clause and imports.
 	Declarations string
@@ -27,18 +27,18 @@ type Types struct {
 	Imports []string
 	// Fields are the JSON names of the root's fields. Sorted.
 	Fields []string
-	// Defaults are the default values, with those of subcharts and the values that switch these on.
+	// Defaults are the default values, including those of subcharts and the values that switch subcharts on.
 	Defaults map[string]any
-	// Sample has values that the chart accepts: the required ones. An empty map if nothing is required.
+	// Sample contains the required values, such that the chart accepts them. It is empty if nothing is required.
 	Sample map[string]any
-	// Optional has values for what has no default or an empty one: strings, lists, and whatever the schema knows. Each is
-	// valid by itself as far as the schema of its own field says, but they need not be valid together.
+	// Optional contains values for fields whose default is missing or empty: strings, lists, and everything in the
+	// schema. Each is valid for its own field's schema, but they need not be valid together.
 	Optional map[string]any
 	// Choices are the values that the schema lists for fields outside of lists and maps.
 	Choices []Choice
-	// FreeForm names what has no type, and the rules of the schema that are not in the types. Sorted by path.
+	// FreeForm lists the values without a type, and the rules of the schema that are not in the types. Sorted by path.
 	FreeForm []Note
-	// Numbers reports whether there are numbers that are no integers: controller-gen takes these only with
+	// Numbers reports whether some numbers are not integers. controller-gen accepts them only with
 	// crd:allowDangerousTypes=true.
 	Numbers bool
 }
@@ -49,7 +49,7 @@ type Choice struct {
 	Value any
 }
 
-// A Note says where the types are less strict than the schema, or stricter.
+// A Note reports where the types are less strict, or stricter, than the schema.
 type Note struct {
 	// Path of the value, such as ingress.hosts[].name. Empty for the root.
 	Path   string
@@ -62,7 +62,7 @@ const (
 	intstrPackage = "k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Alias returns the name under which declarations refer to an imported package.
+// Alias returns the name under which declarations import a package.
 func Alias(path string) string {
 	if path == jsonPackage {
 		return "apiextensionsv1"
@@ -70,10 +70,10 @@ func Alias(path string) string {
 	return path[strings.LastIndex(path, "/")+1:]
 }
 
-// Derive returns the Go declarations for the values of a chart. The name is that of the root's type, such as
-// WebShopValues; other types are named after it, without the suffix Values. Reserved are the identifiers that the
-// package has already. Derive fails if values or schema cannot be read, if the root is no object, or if a name cannot be
-// a JSON tag; the error names the path and what is allowed.
+// Derive returns the Go declarations for the values of a chart. The name is the root's type, such as WebShopValues;
+// other types are named after it, without the suffix Values. Reserved are the existing identifiers of the package.
+// Derive fails if values or schema cannot be read, if the root is not an object, or if a name cannot be a JSON tag; the
+// error contains the path and what is allowed.
 func Derive(chart helm.Anatomy, name string, reserved ...string) (*Types, error) {
 	loaded, err := load(chart, "")
 	if err != nil {
@@ -109,7 +109,7 @@ func Derive(chart helm.Anatomy, name string, reserved ...string) (*Types, error)
 	return types, nil
 }
 
-// convert sets a variable to a value whose numbers are those of JSON: integers are int64.
+// convert sets a variable to a value with JSON numbers: integers become int64.
 func convert[T any](value any, target *T) error {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -134,21 +134,21 @@ func at(path string) string {
 }
 
 const (
-	// sampleDepth limits how deep values are made, since a schema may refer to itself.
+	// sampleDepth limits the depth of sample values, because a schema may refer to itself.
 	sampleDepth = 12
-	// sampleLength limits how long lists and texts are made.
+	// sampleLength limits the length of sample lists and texts.
 	sampleLength = 1000
 )
 
-// A sampler makes values that a schema accepts, as far as they are found. Of alternatives, it takes the first one.
+// A sampler makes values that a schema accepts, if it can find them. It uses the first one of alternatives.
 type sampler struct {
 	source *source
-	// everything means that what is empty by default gets a value, too. Such values need not be valid together.
+	// everything means that values that are empty by default are set, too. Such values need not be valid together.
 	everything bool
 	size       int
 }
 
-// choose decides for the first alternative of each choice.
+// choose selects the first alternative of each choice.
 func choose(schemas []*jsonschema.Schema) *facts {
 	f := gather(schemas...)
 	for i := 0; i < len(f.choices) && i < maxDepth; i++ {
@@ -159,7 +159,7 @@ func choose(schemas []*jsonschema.Schema) *facts {
 	return f
 }
 
-// object returns an object with what is required, what has an invalid default, and, with everything, what is empty.
+// object returns an object with all values that are required, have an invalid default or, with everything, are empty.
 // Subcharts that are switched off require nothing.
 func (g *sampler) object(schemas []*jsonschema.Schema, def fallback, depth int) map[string]any {
 	f := choose(schemas)
@@ -178,7 +178,7 @@ func (g *sampler) object(schemas []*jsonschema.Schema, def fallback, depth int) 
 	return values
 }
 
-// isWanted reports whether a field gets a value, or is looked into.
+// isWanted reports whether a field gets a value, or has fields that may.
 func (g *sampler) isWanted(required bool, known []*jsonschema.Schema, def fallback) bool {
 	chart, isChart := g.source.charts[def.path]
 	switch {
@@ -193,14 +193,14 @@ func (g *sampler) isWanted(required bool, known []*jsonschema.Schema, def fallba
 	}
 }
 
-// isEmpty reports whether a value is empty, or an object, in which values may be empty.
+// isEmpty reports whether a value is empty, or an object, whose values may be empty.
 func isEmpty(value any) bool {
 	list, isList := value.([]any)
 	_, isObject := value.(map[string]any)
 	return value == nil || value == "" || isList && len(list) == 0 || isObject
 }
 
-// value returns a value that all schemas accept, as far as it is found. Nil if there is none.
+// value returns a value that all schemas accept; nil if it finds none.
 func (g *sampler) value(schemas []*jsonschema.Schema, def fallback, depth int) any {
 	g.size++
 	if depth > sampleDepth || g.size > maxNodes {
@@ -236,15 +236,15 @@ func (g *sampler) list(f *facts, items []*jsonschema.Schema, depth int) any {
 	return values
 }
 
-// samples are tried for values. The first one is a DNS name, because strings that are empty by default often are host
-// names. The others are of usual formats and patterns.
+// samples are candidates for values. The first one is a DNS name, because strings that are empty by default are often
+// host names. The others cover usual formats and patterns.
 var samples = []any{
 	"example.org", "example", "value", "1", "aaa", "AAA", "a", "A", "v1", "1.0.0", "v1.0.0", "1Gi", "100m", "1h", "user@example.org", "https://example.org/",
 	"192.0.2.1", "2001:db8::1", "2024-01-31", "2024-01-31T12:00:00Z", "12:00:00Z", "P1D", "123e4567-e89b-42d3-a456-426614174000", true,
 }
 
-// scalar returns the first one that the schemas accept of listed values, defaults, examples and usual values. Nil if
-// there is none.
+// scalar returns the first of the listed values, defaults, examples and samples that the schemas accept; nil if there
+// is none.
 func (f *facts) scalar(schemas []*jsonschema.Schema) any {
 	var candidates []any
 	if listed := f.enum(); listed != nil {

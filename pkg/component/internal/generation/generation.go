@@ -9,8 +9,8 @@
 // cluster. The types of the cluster that it has looked up are inputs, too.
 //
 // A pass waits for the generator. A call that takes longer than a second is announced, and one that takes longer than
-// the timeout of the component is canceled. A generator that does not return then is left alone: the pass ends and says
-// so, the component is woken when it has returned, and it is not called again before that. Its result is dropped.
+// the timeout of the component is canceled. If a canceled generator does not return, the pass ends and reports it. The
+// generator is not called again before it returns, its return wakes the component, and its result is dropped.
 package generation
 
 import (
@@ -42,7 +42,7 @@ import (
 type Memory struct {
 	// result is the last one, if it may be reused.
 	result *Result
-	// readReason says why the last result may not be reused, if a read from a cluster is the reason.
+	// readReason is the read from a cluster that keeps the last result from being reused; empty if there was none.
 	readReason string
 }
 
@@ -55,7 +55,7 @@ type Result struct {
 	Objects []client.Object
 	Hooks   []deletionhooks.Hook
 
-	// Warnings are what the generator and its objects have noticed.
+	// Warnings are those of the generator and its objects.
 	Warnings *generating.Warnings
 
 	// key is empty if the result must not be used again.
@@ -107,13 +107,12 @@ type Request struct {
 	// Reconciler is the name of the reconciler, the prefix of its annotations.
 	Reconciler string
 	Scheme     *runtime.Scheme
-	// Prepare returns the context and the parameters of the generator, which nobody else must change even after the
-	// pass. It is called only if the generator is.
+	// Prepare returns the context and the parameters of the generator, which nothing else must change, even after the
+	// pass. It is called only before a call of the generator.
 	Prepare func() (context.Context, types.Unstructurable)
 	// Slow is called once with a message if a call takes long.
 	Slow func(message string)
-	// LookedAtTypes receives whether the generator has looked up types of the cluster. It is called only if the
-	// generator was.
+	// LookedAtTypes is called after a call of the generator, with true if it has looked up types of the cluster.
 	LookedAtTypes func(looked bool)
 	Log           logr.Logger
 }
@@ -180,10 +179,10 @@ func Fingerprint(g generator.Generator) string {
 	return ""
 }
 
-// UnfinishedError says that a generator has not returned although it was canceled. The component is woken when it has.
+// UnfinishedError means that a canceled generator has not returned. The component is woken when it returns.
 type UnfinishedError struct{ message string }
 
-// Error says what is waited for.
+// Error returns a message for users, with the times of the call.
 func (e *UnfinishedError) Error() string { return e.message }
 
 // Options are the options of Calls.
@@ -200,7 +199,7 @@ type Options struct {
 }
 
 // Calls calls generators, and remembers calls that do not return. A component has at most one call at a time, even if
-// nothing else is remembered of it. Calls are safe for concurrent use.
+// its Memory is lost. Calls are safe for concurrent use.
 type Calls struct {
 	options Options
 
@@ -208,7 +207,7 @@ type Calls struct {
 	current map[apitypes.NamespacedName]*call
 }
 
-// NewCalls returns calls, none of which has begun.
+// NewCalls returns Calls without a call under way.
 func NewCalls(options Options) *Calls {
 	return &Calls{options: options, current: map[apitypes.NamespacedName]*call{}}
 }
@@ -220,12 +219,13 @@ type call struct {
 	done   chan struct{}
 	answer answer
 
-	// The mutex of the calls protects the fields below. The call was canceled after some time. The pass has left it then.
+	// The mutex of Calls protects the fields below. left means that a pass has stopped waiting for the call, which was
+	// canceled after that time.
 	after time.Duration
 	left  bool
 }
 
-// answer is what a generator has returned.
+// answer is the result of a call.
 type answer struct {
 	objects  []client.Object
 	hooks    []deletionhooks.Hook
@@ -325,7 +325,7 @@ func (c *Calls) finish(ended *call, component apitypes.NamespacedName, found ans
 	}
 }
 
-// leave ends the wait for a call that was canceled, and returns what is waited for; nil if the call is done.
+// leave ends the wait for a canceled call, and returns an UnfinishedError; nil if the call is done.
 func (c *Calls) leave(canceled *call) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -345,7 +345,7 @@ func (c *Calls) leave(canceled *call) error {
 // Error is a panic that was caught.
 type Error struct{ *concurrent.Panic }
 
-// Error returns value and place. The value may be an error of the API server, which quotes what it refuses.
+// Error returns value and place. The value may be an error of the API server, which quotes rejected values.
 func (e *Error) Error() string { return fmt.Sprintf("panic: %s (%s)", e.text(), e.Place) }
 
 // maxText is the maximum length of the text of a value, in bytes.

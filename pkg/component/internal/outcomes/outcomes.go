@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package outcomes defines how the steps of a pass end, and what the status says about it.
+// Package outcomes defines the outcomes of the steps of a pass, and their messages in the status.
 package outcomes
 
 import (
@@ -66,13 +66,13 @@ type Outcome struct {
 	Message string
 	// Err is returned to the controller, for Error.
 	Err error
-	// Refusal says why the component or a dependent is refused, for Refused.
+	// Refusal is why the component or a dependent is refused, for Refused.
 	Refusal *reconciler.RefusedError
 	// RetryAfter overrides the retry interval, for Retriable.
 	RetryAfter *time.Duration
 	// Crowded is set if the pass has ended because too many workers wait for slow clusters.
 	Crowded bool
-	// Wake is the time after which to look again without an event; zero if events suffice.
+	// Wake is the delay until the next pass without an event; zero if events suffice.
 	Wake time.Duration
 }
 
@@ -106,11 +106,11 @@ func Retry(message string, delay time.Duration) Outcome {
 }
 
 const (
-	// MissingDelay is the delay before looking again for an object that a user has to create.
+	// MissingDelay is the delay before checking again for an object that a user has to create.
 	MissingDelay = 10 * time.Second
 	// FirstBackoff is the first delay after a failure that needs a change by a user.
 	FirstBackoff = 5 * time.Second
-	// LongestBackoff is the maximum delay after such a failure: what was repaired must not wait for long.
+	// LongestBackoff is the maximum delay after such a failure: a repaired component must not wait long.
 	LongestBackoff = time.Minute
 )
 
@@ -136,30 +136,30 @@ var priorities = []string{
 	string(concepts.AliveConvergingStatusCreating), string(concepts.OperationalStatusPending), string(concepts.CompletionStatusPending),
 }
 
-// HealthFacts are what a pass has found.
+// HealthFacts are the findings of a pass about health.
 type HealthFacts struct {
-	// Outcome is how the pass has ended, and Message what it says.
+	// Outcome is the kind of the pass's outcome, Message its message.
 	Outcome Kind
 	Message string
 	// Waits and Failures are those of the engine.
 	Waits, Failures []inventory.Notice
 	// Inventory has the phases of the dependents.
 	Inventory []*inventory.Item
-	// Since is the time since which the component is not ready, in its present form; zero if it is.
+	// Since is when the component, in its present form, stopped being ready; zero if it is ready.
 	Since time.Time
 	Now   time.Time
 }
 
-// HealthCondition is what the condition says.
+// HealthCondition is the content of the health condition.
 type HealthCondition struct {
 	// Healthy is the status of the condition.
 	Healthy         bool
 	Reason, Message string
-	// Wake is how long it takes until the condition may change by itself; zero if it does not.
+	// Wake is the delay until the condition may change by itself; zero if it does not.
 	Wake time.Duration
 }
 
-// HealthOf returns what the condition says. It reports false if it says what it said before.
+// HealthOf returns the health condition; known is false if the condition must stay as it is.
 func HealthOf(f HealthFacts) (condition HealthCondition, known bool) {
 	switch f.Outcome {
 	case Ready, Held:
@@ -181,7 +181,8 @@ func HealthOf(f HealthFacts) (condition HealthCondition, known bool) {
 	return HealthCondition{}, false
 }
 
-// unhealthy weighs the dependents that are not ready. After its grace period, one counts by its grade.
+// unhealthy returns the condition for the most important reason among the unready dependents. After the grace period of
+// a dependent, its grade is the reason.
 func (f HealthFacts) unhealthy() HealthCondition {
 	phases := map[types.ObjectID]inventory.Phase{}
 	for _, item := range f.Inventory {
@@ -213,15 +214,14 @@ func (f HealthFacts) unhealthy() HealthCondition {
 	return HealthCondition{Reason: worst, Message: messages[worst] + Notices(notices[worst]), Wake: wake}
 }
 
-// messages are what messages begin with.
+// messages are the beginnings of messages, by reason.
 var messages = map[string]string{
 	string(concepts.GraceStatusDown):     "component is down: ",
 	string(concepts.GraceStatusDegraded): "component is degraded: ",
 }
 
 // graded returns the grade of a dependent whose grace period is over; otherwise empty, and how much of the period is
-// left. A dependent that does its job is not graded, although it is not ready; one of which that is not known counts as
-// degraded.
+// left. An unready dependent that does its job is not graded; one without a grade counts as degraded.
 func (f HealthFacts) graded(notice inventory.Notice) (grade string, left time.Duration) {
 	if notice.Grace == 0 {
 		return "", 0
@@ -243,8 +243,8 @@ func (f HealthFacts) graded(notice inventory.Notice) (grade string, left time.Du
 	return string(concepts.GraceStatusDegraded), 0
 }
 
-// reasonOf returns why a dependent is not ready. The judge, which sees only the object, does not know whether it was
-// ready before; so it may call an object created or scaled that is, in fact, the other.
+// reasonOf returns why a dependent is not ready. The judge sees only the object, not whether it was ready before; so it
+// may confuse creating with scaling.
 func reasonOf(notice inventory.Notice, phase inventory.Phase, failed bool) string {
 	created, scaling := string(concepts.AliveConvergingStatusCreating), string(concepts.AliveConvergingStatusScaling)
 	switch {
@@ -267,7 +267,7 @@ func reasonOf(notice inventory.Notice, phase inventory.Phase, failed bool) strin
 	}
 }
 
-// rank returns the place of a reason among the priorities. Words that are not known count least.
+// rank returns the index of a reason in priorities. Unknown reasons come last.
 func rank(reason string) int {
 	if i := slices.Index(priorities, reason); i >= 0 {
 		return i
@@ -320,7 +320,7 @@ func Notices(notices []reconciler.Notice) string {
 	return Join(items, "; ")
 }
 
-// Waves names waves, by their apply or delete orders. Where it is nil, or returns an empty name, they have their
+// Waves names waves, by their apply or delete orders. If it is nil or returns an empty name, waves are named by their
 // numbers.
 type Waves func(order int) string
 
@@ -334,7 +334,7 @@ func (w Waves) Name(order int) string {
 	return types.WaveText(order)
 }
 
-// Waits formats the dependents that a wave waits for; what is "ready" or "deleted".
+// Waits formats the dependents that a wave waits for; what, "ready" or "deleted", is the awaited state.
 func (w Waves) Waits(result reconciler.Result, what string) string {
 	if len(result.Waits) == 0 {
 		return w.Name(result.Wave) + " is being processed"
@@ -357,7 +357,7 @@ func Failures(result reconciler.Result) string {
 	return Dependents(len(result.Failures)) + " failed: " + Notices(result.Failures)
 }
 
-// Aftermath continues a sentence by the state of the on-failure hooks; empty if there is nothing to say.
+// Aftermath returns the state of the on-failure hooks as the end of a sentence; empty if there is none to report.
 func Aftermath(result reconciler.Result) string {
 	switch {
 	case result.Aftermath.Problem != "":
@@ -371,7 +371,7 @@ func Aftermath(result reconciler.Result) string {
 	}
 }
 
-// Drift continues a sentence by the dependents that others have changed; empty if there are none.
+// Drift returns the dependents that others have changed as the end of a sentence; empty if there are none.
 func Drift(result reconciler.Result) string {
 	if len(result.Drift) == 0 {
 		return ""
@@ -379,8 +379,7 @@ func Drift(result reconciler.Result) string {
 	return fmt.Sprintf("; %d changed by other clients: %s", len(result.Drift), Notices(result.Drift))
 }
 
-// Unhealthy continues a sentence about dependents that are ready by those that are not healthy; empty if there are
-// none.
+// Unhealthy returns the ready dependents that are not healthy as the end of a sentence; empty if there are none.
 func Unhealthy(dependents []reconciler.Notice) string {
 	if len(dependents) == 0 {
 		return ""
@@ -392,7 +391,7 @@ func Unhealthy(dependents []reconciler.Notice) string {
 	return "; not healthy: " + Join(items, "; ")
 }
 
-// HeldBack says what a plan would change, and which dependents are not ready.
+// HeldBack describes the changes of a plan, and the dependents that are not ready.
 func HeldBack(plan reconciler.Plan) string {
 	var held, unready []string
 	for _, change := range plan.Changes {

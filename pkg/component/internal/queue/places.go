@@ -21,7 +21,7 @@ const (
 	LongestPass = 10 * time.Minute
 	// crowdDelay is the delay before a component without a place tries again.
 	crowdDelay = 3 * time.Second
-	// slowVisit is the duration of a request from which on a remote cluster is slow.
+	// slowVisit is the duration of a request that makes a remote cluster count as slow.
 	slowVisit = 5 * time.Second
 )
 
@@ -42,14 +42,14 @@ func NewPlaces(workers int, slow time.Duration) *Places {
 	return &Places{slow: cmp.Or(slow, slowVisit), limit: max(workers/2, 1), quick: map[string]bool{}}
 }
 
-// Forget drops what is known about a target.
+// Forget makes a target count as slow until its next visit.
 func (p *Places) Forget(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.quick, target)
 }
 
-// enter begins the work with a target, unless that takes a place and there is none. The returned function ends it.
+// enter begins the work with a target, unless that takes a place and none is free. The returned function ends it.
 func (p *Places) enter(target string) (leave func(slow bool), ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,7 +76,7 @@ func (p *Places) enter(target string) (leave func(slow bool), ok bool) {
 // StayMemory is what a process remembers about the failures of one target to answer. Only one pass uses it at a time.
 // The zero value is ready for use.
 type StayMemory struct {
-	// unanswered says why the target was not reached; noAnswers is the number of consecutive passes without an answer.
+	// unanswered is why the target was not reached; noAnswers is the number of consecutive passes without an answer.
 	unanswered string
 	noAnswers  int
 }
@@ -123,7 +123,7 @@ func (s *Stay) Visit(target string) outcomes.Outcome {
 	return o
 }
 
-// Remote says where dependents are that are in another cluster, for messages. Both fields may be empty.
+// Remote describes the cluster of dependents in another cluster, for messages. Both fields may be empty.
 type Remote struct {
 	// Server is the address of the cluster.
 	Server string
@@ -131,8 +131,9 @@ type Remote struct {
 	KubeConfigFrom string
 }
 
-// Interpret replaces the outcome of a pass that was cut off, or got no answer, by one that says so. The delay grows
-// with each failure, up to the limit. Errors, and what the API server rejects, say where the dependents are.
+// Interpret replaces the outcome of a pass that was cut off, or got no answer, by one with that reason. Without an
+// answer, the delay grows with each pass, up to the limit. The messages of errors and rejections get the cluster of the
+// dependents.
 func (s *Stay) Interpret(ctx context.Context, o outcomes.Outcome, remote Remote, limit time.Duration) outcomes.Outcome {
 	if slices.Contains([]outcomes.Kind{outcomes.Ready, outcomes.Gone, outcomes.Abandoned, outcomes.Suspended, outcomes.Paused, outcomes.Archived}, o.Kind) {
 		s.memory.unanswered, s.memory.noAnswers = "", 0
@@ -159,7 +160,7 @@ func (s *Stay) Interpret(ctx context.Context, o outcomes.Outcome, remote Remote,
 	return o
 }
 
-// explain adds to an outcome that may be due to the other cluster which one it is.
+// explain adds the cluster to the message of an outcome that it may have caused.
 func (r Remote) explain(o outcomes.Outcome) outcomes.Outcome {
 	rejected := o.Kind == outcomes.Refused && (o.Refusal == nil || o.Refusal.Rejected)
 	if r.KubeConfigFrom == "" || o.Kind != outcomes.Error && !rejected {

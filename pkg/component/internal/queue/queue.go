@@ -30,11 +30,11 @@ import (
 )
 
 const (
-	// agingInterval is the time between two looks at the waiting components.
+	// agingInterval is the interval between checks of the waiting components.
 	agingInterval = 30 * time.Second
 	// LongestWait is how long a component waits before it gets the priority of a user's change.
 	LongestWait = 2 * time.Minute
-	// LongestDelay is the longest delay after a failed pass.
+	// LongestDelay is the delay that is assumed for rate-limited requests.
 	LongestDelay = 10 * time.Minute
 )
 
@@ -270,8 +270,8 @@ func (w *Wakeups) Trigger(key apitypes.NamespacedName) error {
 }
 
 const (
-	// Burst is how many passes of a component events of other objects may cause in quick succession. Dependents that
-	// become ready need far fewer.
+	// Burst is the number of passes of a component that events of other objects may cause in quick succession.
+	// Dependents that become ready need far fewer.
 	Burst = 50
 	// Recovery is the time after which one more pass is allowed.
 	Recovery = time.Second
@@ -285,7 +285,7 @@ type Allowances struct {
 	spent map[apitypes.NamespacedName]allowance
 }
 
-// allowance is how much of its burst a component has spent at a time.
+// allowance is the part of its burst that a component has spent, at a time.
 type allowance struct {
 	spent time.Duration // in terms of recovery
 	at    time.Time
@@ -315,7 +315,7 @@ func (a *Allowances) Delay(key apitypes.NamespacedName, now time.Time) time.Dura
 	return max(a.spent[key].left(now).spent-(Burst-1)*Recovery, 0)
 }
 
-// Forget drops what is known about a component.
+// Forget drops the allowance of a component.
 func (a *Allowances) Forget(key apitypes.NamespacedName) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -12,7 +12,7 @@
 //
 // Chunks are written before the status refers to them. They are removed after the status has dropped them, and only in
 // the state in which they were read before that write. A process may die between any two requests: the next one finds
-// what it has left behind.
+// its leftovers.
 //
 // The status has a mark with the number of dependents. So an inventory that a user has emptied or shortened is not
 // mistaken for a complete one. Before anything depends on the inventory, missing items are rebuilt from the labels of
@@ -23,13 +23,13 @@
 //
 // # Deletion hooks
 //
-// Hooks are stored in Secrets before the first dependent is written, because what they were generated from may be gone
-// when the component is deleted. The status refers to these Secrets: it gets the field before the first Secret exists,
-// and loses it after the last one is gone.
+// Hooks are stored in Secrets before the first dependent is written, because their sources may be gone when the
+// component is deleted. The status refers to these Secrets: it gets the field before the first Secret exists, and loses
+// it after the last one is gone.
 //
 // Hooks are applied with the permissions of the operator. A user who may write the status and some Secret must not gain
 // these permissions. So an annotation of the component has the checksum of the stored hooks: changing it takes the
 // permission to change the component, and with it its spec.
 //
-// Package deletionhooks says how hooks take part in a deletion.
+// Package deletionhooks describes the role of hooks in a deletion.
 package records

@@ -216,7 +216,7 @@ func (r *Record) staleChunks(ctx context.Context) (stale chunks.Handles, all boo
 // Stores give access to the ConfigMaps and Secrets of one component.
 type Stores struct {
 	Handle *resource.Handle
-	// StateNamespace has the objects of cluster-scoped components; may be empty.
+	// StateNamespace is the namespace for the objects of cluster-scoped components; may be empty.
 	StateNamespace string
 }
 
@@ -272,7 +272,7 @@ func (s *Stores) List(ctx context.Context, kind chunks.Kind, recorded string) (c
 	}
 	found, err := s.Of(kind).List(ctx)
 	if apierrors.IsForbidden(err) && !s.Trusts(recorded) {
-		// An operator that may not list a namespace has hardly written there.
+		// An operator that may not list a namespace has probably not written there.
 		return nil, nil
 	}
 	return found, err
@@ -348,7 +348,7 @@ func HasGrown(before, now []*reconciler.InventoryItem) bool {
 	return slices.ContainsFunc(now, func(item *reconciler.InventoryItem) bool { return byKey[types.IDOf(item)] == nil })
 }
 
-// Union returns the items of both lists. For items in both, it returns that of the second list.
+// Union returns the items of both lists. If both have an item, it returns that of the second list.
 func Union(first, second []*reconciler.InventoryItem) []*reconciler.InventoryItem {
 	if len(first) == 0 {
 		return second
@@ -382,7 +382,8 @@ func Mark(items []*reconciler.InventoryItem) string {
 	return strconv.Itoa(len(items)) + ":" + hex.EncodeToString(sum[:])[:MarkLength]
 }
 
-// Mismatch says how a list differs from the one with the recorded mark; empty if it does not, or if there is no mark.
+// Mismatch describes how a list differs from the one with the recorded mark; empty if it does not, or if there is no
+// mark.
 func Mismatch(recorded string, items []*reconciler.InventoryItem) string {
 	if recorded == "" || recorded == Mark(items) {
 		return ""

@@ -23,15 +23,15 @@ import (
 // hookField is the field of the status that refers to deletion hooks.
 const hookField = "deletionHooks"
 
-// HookMemory is what a process remembers about the deletion hooks of one component. Losing it costs requests, nothing else.
-// Only one pass uses it at a time. The zero value is ready for use.
+// HookMemory is what a process remembers about the deletion hooks of one component. Losing it only costs requests. Only
+// one pass uses it at a time. The zero value is ready for use.
 type HookMemory struct {
 	// stored are the hooks as they are stored; nil if they are not known.
 	stored *storedHooks
 }
 
 type storedHooks struct {
-	// version is that of the generation that produced them; empty if it is not known.
+	// version is that of the generator's result with these hooks; empty if it is not known.
 	version  string
 	checksum string
 	hooks    []deletionhooks.Hook
@@ -49,13 +49,13 @@ type Hooks struct {
 	releasing func() bool
 }
 
-// OpenHooks returns the deletion hooks of a component for one pass. The record writes what the status says about them.
+// OpenHooks returns the deletion hooks of a component for one pass. The record writes their part of the status.
 func OpenHooks(memory *HookMemory, record *Record, stores *Stores, field **inventory.DeletionHooks, releasing func() bool) *Hooks {
 	return &Hooks{memory: memory, handle: stores.Handle, record: record, stores: stores, field: field, releasing: releasing}
 }
 
 // Record stores deletion hooks beside the component, and makes the status refer to them. Equal versions mean equal
-// hooks; an empty version is never equal. With a key, the checksum in the status does not help to guess the content.
+// hooks; an empty version is never equal. With a key, the content cannot be guessed from the checksum in the status.
 func (h *Hooks) Record(ctx context.Context, hooks []deletionhooks.Hook, version string, key []byte) error {
 	reference := *h.field
 	if len(hooks) == 0 && reference == nil {
@@ -93,7 +93,7 @@ func (h *Hooks) recorded() string {
 	return ""
 }
 
-// reference returns what the status says about hooks; zero if it says nothing.
+// reference returns the status's reference to hooks; zero if there is none.
 func (h *Hooks) reference() inventory.DeletionHooks {
 	return ptr.Deref(*h.field, inventory.DeletionHooks{})
 }
@@ -201,7 +201,7 @@ func (h *Hooks) refer(ctx context.Context, next inventory.DeletionHooks) error {
 	return h.dropProof(ctx)
 }
 
-// read reads the stored hooks. The text says why they cannot be used; that does not get better by itself.
+// read reads the stored hooks. damage is the reason why they cannot be used; a retry does not help then.
 func (h *Hooks) read(ctx context.Context) (hooks []deletionhooks.Hook, damage string, err error) {
 	reference := *h.field
 	if known := h.memory.stored; known != nil && known.checksum == reference.Checksum {
@@ -261,8 +261,8 @@ func (h *Hooks) Applied() []*reconciler.InventoryItem {
 	return h.reference().Inventory
 }
 
-// Step applies the hooks of a time, waits until all are ready, and removes them. The runner has the engine, the owner and
-// its policies. The error is that of the runner.
+// Step applies the hooks of a time, waits until all are ready, and removes them. The runner has the engine, the owner
+// and its policies. The error is the runner's.
 func (h *Hooks) Step(ctx context.Context, at deletionhooks.Time, runner deletionhooks.Runner) (outcomes.Outcome, error) {
 	reference := *h.field
 	if reference == nil {
@@ -287,7 +287,7 @@ func (h *Hooks) Step(ctx context.Context, at deletionhooks.Time, runner deletion
 	return h.outcomeOf(at, progress), nil
 }
 
-// outcomeOf says how far the hooks of a time are.
+// outcomeOf returns the outcome for the progress of the hooks of a time.
 func (h *Hooks) outcomeOf(at deletionhooks.Time, progress deletionhooks.Progress) outcomes.Outcome {
 	result := progress.Result
 	o := outcomes.Outcome{Kind: outcomes.Deleting, Wake: result.RequeueAfter}
@@ -307,7 +307,7 @@ func (h *Hooks) outcomeOf(at deletionhooks.Time, progress deletionhooks.Progress
 	return o
 }
 
-// take records how far the deletion has come.
+// take records the progress of the deletion.
 func (h *Hooks) take(state deletionhooks.State) {
 	reference := *h.field
 	reference.Stage, reference.Inventory = state.Stage, state.Inventory

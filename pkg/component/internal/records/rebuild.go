@@ -25,11 +25,11 @@ type Engine interface {
 	Rebuild(ctx context.Context, request reconciler.RebuildRequest) (reconciler.RebuildResult, error)
 }
 
-// RebuildRequest says where to look for dependents that are not recorded.
+// RebuildRequest describes a search for unrecorded dependents.
 type RebuildRequest struct {
 	Engine  Engine
 	OwnerID string
-	// Objects are the generated objects; none if all dependents are to be deleted.
+	// Objects are the generated objects; none if all dependents will be deleted.
 	Objects []client.Object
 	// Namespaces returns the namespaces that may have dependents.
 	Namespaces func() []string
@@ -37,7 +37,7 @@ type RebuildRequest struct {
 	// Now is the current time. Kinds that could not be listed are listed again after Relist.
 	Now    time.Time
 	Relist time.Duration
-	// Leaving is set if all dependents are to be deleted, so that Objects does not say which types they have.
+	// Leaving is set if all dependents will be deleted, so that Objects does not show their types.
 	Leaving bool
 	// Generation of the component. It counts as observed once the inventory is complete.
 	Generation int64
@@ -87,7 +87,7 @@ func mustListAgain(r *Record, request RebuildRequest) bool {
 // anyType stands for all types of the cluster.
 var anyType = reconciler.TypeVersionInfo{Group: "*", Version: "*", Kind: "*"}
 
-// maxKinds is the maximum number of recorded kinds that are listed one by one. A record with more of them was made to
+// maxKinds is the maximum number of recorded kinds that are listed one by one. A record with more of them was forged to
 // cause requests.
 const maxKinds = 1000
 
@@ -106,8 +106,8 @@ func (r *Record) lostTypes(leaving bool) []reconciler.TypeVersionInfo {
 	return kinds
 }
 
-// announce reports what was found: now by an event, and in the conditions until the spec changes. A lost inventory that
-// was empty is not worth a report.
+// announce reports the result of a rebuild: in an event, and in conditions until the spec changes. A lost inventory
+// that was empty is not worth a report.
 func (r *Record) announce(result reconciler.RebuildResult) {
 	if r.gap == "" && result.Found == 0 || r.lost && result.Found == 0 && len(result.Unlisted) == 0 {
 		return
@@ -128,7 +128,8 @@ func (r *Record) announce(result reconciler.RebuildResult) {
 	r.handle.Warn("InventoryRebuilt", message)
 }
 
-// Note returns what conditions say about an inventory that was rebuilt.
+// Note returns the addition to conditions about a rebuilt inventory and kinds that could not be listed; empty if there
+// is none.
 func (r *Record) Note() string {
 	note := ""
 	if r.memory.rebuilt != "" {
@@ -160,7 +161,7 @@ func (r *Record) Remove(ctx context.Context) (complete bool, err error) {
 // proofSeparator separates the valid checksum from the former one, which the status may still refer to.
 const proofSeparator = ","
 
-// proof is the suffix of the annotation with the checksums that it confirms.
+// proof is the suffix of the annotation with the confirmed checksums.
 const proof = types.AnnotationKeySuffixDeletionHooksChecksum
 
 // prove makes the annotation confirm a checksum. The one that the status refers to stays confirmed, because the process
@@ -191,10 +192,10 @@ func (h *Hooks) dropProof(ctx context.Context) error {
 	return nil
 }
 
-// lacksProof says why the hooks that the status refers to must not be trusted; empty if they can be.
+// lacksProof returns why the hooks that the status refers to cannot be trusted; empty if they can be.
 func (h *Hooks) lacksProof() string {
 	reference := *h.field
-	// With the checksum of nothing, there are none.
+	// The checksum of nothing means that there are no hooks.
 	if reference.Checksum == chunks.Checksum(nil) || slices.Contains(strings.Split(h.handle.Annotation(proof), proofSeparator), reference.Checksum) {
 		return ""
 	}

@@ -24,17 +24,17 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// Memory is what a process remembers about the record of one component. Losing it costs requests, nothing else. Only
-// one pass uses it at a time. The zero value is ready for use.
+// Memory is what a process remembers about the record of one component. Losing it only costs requests. Only one pass
+// uses it at a time. The zero value is ready for use.
 type Memory struct {
 	// recalled is an inventory that is not in the status; nil if it has not been read.
 	recalled *recalled
-	// swept is set once there are no chunks but those that the status names. Before, an earlier process may have left
-	// some.
+	// swept is set once the only chunks are those that the status names. Until then, an earlier process may have left
+	// others.
 	swept bool
 	// unpacked is set once the server has dropped a packed inventory.
 	unpacked bool
-	// rebuilt describes what this process found when it rebuilt the inventory; empty if it did not.
+	// rebuilt describes the result of this process's rebuild of the inventory; empty if there was none.
 	rebuilt string
 	// relisted is when kinds that could not be listed were last tried.
 	relisted time.Time
@@ -45,8 +45,8 @@ func (m *Memory) ForgetNote() { m.rebuilt = "" }
 
 // Record is the inventory of a component during one pass.
 type Record struct {
-	// Inherited means that the predecessor of this SDK has recorded the inventory: it does not write a mark. As long as
-	// it is set, writes do not add a mark, so that later passes find the same.
+	// Inherited means that the predecessor of this SDK has recorded the inventory, without a mark. As long as it is
+	// set, writes do not add a mark, so that later passes notice it, too.
 	Inherited bool
 
 	memory *Memory
@@ -59,14 +59,14 @@ type Record struct {
 	known bool
 	// lost means that there is no record although there must have been one.
 	lost bool
-	// gap says why the inventory is not known and must be rebuilt; empty if it is known.
+	// gap is the reason why the inventory is not known and must be rebuilt; empty if it is known.
 	gap string
-	// mark is the mark that the pass has read; cluster is the one that the next mark names.
+	// mark is the mark that the pass has read; cluster is that of the next mark.
 	mark    mark
 	cluster string
 	// outdated means that the inventory must be written even if its items have not changed.
 	outdated bool
-	// items are the recorded ones.
+	// items are the recorded items.
 	items []*reconciler.InventoryItem
 	// chunks are the intact ones that the status refers to.
 	chunks chunks.Handles
@@ -106,13 +106,14 @@ func (r *Record) Cluster() string { return r.cluster }
 // SetCluster changes the cluster that the next write records.
 func (r *Record) SetCluster(name string) { r.cluster = name }
 
-// NoteLoss tells the record that the component must have had an inventory. If none is recorded, it has to be rebuilt.
+// NoteLoss marks the record of a component that must have had an inventory as lost, if the status records no
+// dependents.
 func (r *Record) NoteLoss() { r.lost = r.fields.isEmpty() }
 
 // IsLost reports whether there is no record although there must have been one.
 func (r *Record) IsLost() bool { return r.lost }
 
-// Gap says why the inventory is not known and must be rebuilt; empty if it is known.
+// Gap returns why the inventory is not known and must be rebuilt; empty if it is known.
 func (r *Record) Gap() string { return r.gap }
 
 // Unsaved reports whether the last attempt to write the status failed.
@@ -128,7 +129,7 @@ func (r *Record) Clear() {
 	r.fields.setUnlisted(nil)
 }
 
-// Keep plans how to record what the pass has changed in the inventory. It takes effect when the status is written.
+// Keep plans how to record the pass's changes of the inventory. It takes effect when the status is written.
 func (r *Record) Keep(ctx context.Context) error {
 	if r.known && r.isFrozen() {
 		r.recallNext()
@@ -170,8 +171,8 @@ type recalled struct {
 }
 
 // Recall loads the inventory into the status in memory. It reads chunks once per process, and again after another
-// client has written the status. If the record is lost or damaged, Gap says so, and the inventory must be rebuilt
-// before anything depends on it.
+// client has written the status. If the record is lost or damaged, Gap returns the reason, and the inventory must be
+// rebuilt before anything depends on it.
 func (r *Record) Recall(ctx context.Context) error {
 	reference, known := *r.fields.Record, r.memory.recalled
 	switch {
@@ -230,7 +231,7 @@ func (r *Record) read(ctx context.Context, reference *inventory.Record) error {
 		return nil
 	}
 	r.known, r.items = true, all
-	// An older version, which does not know chunks, may have written a list of its own.
+	// An older version without chunks may have written a list of its own.
 	r.outdated = len(*r.fields.Inventory) > 0
 	*r.fields.Inventory = Union(all, *r.fields.Inventory)
 	if !r.outdated {
@@ -291,8 +292,8 @@ func (r *Record) saved(ctx context.Context, changed bool, err error) {
 }
 
 // unreferenced returns the chunks that were written for a refused status and that the status on the server does not
-// name. The server may have that status nevertheless: clients repeat a request whose outcome the server could not tell,
-// and then the refusal answers the second attempt.
+// name. The server may have that status nevertheless: clients repeat a request with an unknown outcome, and the refusal
+// may answer the second attempt.
 func (r *Record) unreferenced(ctx context.Context, written chunks.Handles) chunks.Handles {
 	status, err := r.handle.LiveStatus(ctx)
 	if err != nil {
@@ -402,8 +403,8 @@ func completed(record *inventory.Record) []*reconciler.InventoryItem {
 // The status records the number of dependents and a checksum of their names. So an inventory that a user has emptied or
 // shortened, or that a definition without inventoryRecord has dropped, is not mistaken for a complete one. This mark
 // follows the digest in status.processingDigest, a field that every definition has, and is part of the write that
-// changes the inventory. Operators that do not know the mark overwrite it when they process the component, because it
-// does not look like their digest. They do not count that as a new revision, which depends on
+// changes the inventory. Operators without support for the mark overwrite it when they process the component, because
+// it does not look like their digest. They do not count that as a new revision, which depends on
 // status.lastProcessingDigest.
 
 // mark is the text after the digest.

@@ -30,13 +30,13 @@ var ErrChanged = errors.New("another client modified the component during the re
 // Subject.Fence wrap it.
 var ErrNotOurs = errors.New("this replica may have lost the shard of the component")
 
-// ErrRejected says that the server rejects a status.
+// ErrRejected means that the server rejects a status.
 var ErrRejected = errors.New("the API server rejects the status (is the CustomResourceDefinition older than this operator?)")
 
 // maxConflicts is how often a write is tried while other clients write at the same time.
 const maxConflicts = 8
 
-// Write replaces the status. It fails with ErrChanged if another client has changed the status meanwhile, and with a
+// Write replaces the status. It fails with ErrChanged if another client has changed the status meanwhile, and with
 // ErrRejected if the server rejects the status.
 func (h *Handle) Write(ctx context.Context, status map[string]any) error {
 	patched, err := h.patch(ctx, "status", func() map[string]any {
@@ -99,7 +99,7 @@ func (h *Handle) Annotate(ctx context.Context, suffix string, value any) error {
 	return nil
 }
 
-// rereadError is the error of reading the component again, or ErrChanged. It says nothing about the write.
+// rereadError is an error of reading the component again, or ErrChanged. It is not an error of the write.
 type rereadError struct{ error }
 
 // Unwrap returns the error.
@@ -274,8 +274,8 @@ type Client struct {
 }
 
 // Fetch returns the component. If the cache does not show the last write of this process yet, it reads the component
-// from the server. With confirm, it does so, too, for a component that this process does not know: another process may
-// have seen, and applied, a version that the cache does not show yet. The error is NotFound if the component is gone.
+// from the server. With confirm, it also does so for a component that is new to this process: another process may have
+// seen, and applied, a version that the cache does not show yet. The error is NotFound if the component is gone.
 func (c *Client) Fetch(ctx context.Context, key apitypes.NamespacedName, memoryOf func(uid apitypes.UID) *Memory, confirm bool) (client.Object, error) {
 	component, err := c.read(ctx, c.Client, key)
 	if err == nil {
@@ -313,7 +313,7 @@ func Concerns(before, after client.Object) bool {
 		!slices.Equal(before.GetFinalizers(), after.GetFinalizers())
 }
 
-// Subject is what all that work on a component know of it.
+// Subject has the facts about a component that all code of a pass shares.
 type Subject struct {
 	// OwnerID is the ID of the component as owner of its dependents.
 	OwnerID string
@@ -411,8 +411,8 @@ func (h *Handle) moveTo(live client.Object) {
 	h.version = live.GetResourceVersion()
 }
 
-// Memory is what a process remembers about its writes of one component. Losing it costs requests, nothing else. Only
-// one pass uses it at a time. The zero value is ready for use.
+// Memory is what a process remembers about its writes of one component. Losing it only costs requests. Only one pass
+// uses it at a time. The zero value is ready for use.
 type Memory struct {
 	// written is the resource version of our last write.
 	written string
@@ -437,7 +437,7 @@ func (m *Memory) isOutdated(version string) bool {
 	return m.written != "" && apiserver.Older(version, m.written)
 }
 
-// Writer returns a client for objects beside the component. It writes as long as this process may.
+// Writer returns a client for objects beside the component. Its writes fail if this process must not write any more.
 func (h *Handle) Writer() client.Client {
 	return fencedClient{Client: h.client.Client, fence: h.Fence}
 }

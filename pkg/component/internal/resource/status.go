@@ -47,8 +47,8 @@ func StatusOf(component client.Object) (map[string]any, error) {
 	return status, nil
 }
 
-// withStatus returns what has to be encoded to have the status of a component in JSON: its field of that name, because
-// the spec may be large, or the whole component if its type has no such field, or encodes itself.
+// withStatus returns a value whose JSON has the status of a component: only the field of that name, because the spec
+// may be large, or the whole component if its type has no such field, or encodes itself.
 func withStatus(component client.Object) any {
 	value := reflect.Indirect(reflect.ValueOf(component))
 	if _, encodesItself := component.(json.Marshaler); encodesItself || value.Kind() != reflect.Struct {
@@ -102,7 +102,7 @@ func Decode(content []byte) (value any, err error) {
 	return value, err
 }
 
-// bookkeeping has the fields whose change alone does not justify a request.
+// bookkeeping lists the fields whose change alone does not justify a request.
 var bookkeeping = []string{"lastObservedAt", "lastAppliedAt"}
 
 // Same reports whether two statuses are equal, apart from times of observation.

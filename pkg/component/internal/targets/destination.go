@@ -49,7 +49,7 @@ type DestinationOptions struct {
 	OwnCluster string
 	Connector  Connector
 	// Identity returns the identity that writes the dependents; references must be loaded before. Local returns the
-	// identity in the component's own cluster, whether dependents are there or not.
+	// identity in the component's own cluster, even if the dependents are elsewhere.
 	Identity func() Identity
 	Local    func() Identity
 }
@@ -115,7 +115,7 @@ func (d *Destination) isOccupied() bool {
 }
 
 // Connect connects to the cluster of the dependents. While the component is being deleted, the kubeconfig may be
-// missing: lost then says what is missing; otherwise it is nil.
+// missing: lost is then the reason; otherwise it is nil.
 func (d *Destination) Connect(ctx context.Context, lost error) outcomes.Outcome {
 	if lost != nil {
 		return d.holdOrLose(lost)
@@ -127,7 +127,7 @@ func (d *Destination) Connect(ctx context.Context, lost error) outcomes.Outcome 
 	found, err := d.options.Connector.Connect(d.handle.Key, d.handle.OwnerID, id)
 	switch {
 	case errors.Is(err, clients.ErrClosed):
-		// The operator is stopping, which says nothing about the target.
+		// The operator is stopping, so the error does not concern the target.
 		return outcomes.Outcome{Kind: outcomes.Abandoned, Message: err.Error()}
 	case err != nil && d.handle.Deleting:
 		return d.holdOrLose(err)
@@ -153,7 +153,7 @@ func (d *Destination) holdOrLose(reason error) outcomes.Outcome {
 	return outcomes.Proceed
 }
 
-// identify finds out which cluster an identity connects to, with at most one request per connection. The result is
+// identify returns the cluster that an identity connects to, with at most one request per connection. The result is
 // unknown if the identity may not read the namespace kube-system.
 func (d *Destination) identify(ctx context.Context, id Identity) (Cluster, error) {
 	if len(id.KubeConfig) == 0 {
@@ -224,8 +224,7 @@ func (d *Destination) Arrive() outcomes.Outcome {
 	return outcomes.Proceed
 }
 
-// loseTarget decides what happens to a component whose dependents are unreachable while it is being deleted or they
-// move.
+// loseTarget returns the outcome for a component whose dependents are unreachable during its deletion or their move.
 func (d *Destination) loseTarget(reason error) outcomes.Outcome {
 	left, gap, awaited := d.leftBehind(), d.record.Gap(), d.hooks.Awaited()
 	switch {
@@ -252,12 +251,12 @@ func (d *Destination) abandonAnnotation() string {
 	return d.handle.AnnotationKey(types.AnnotationKeySuffixAbandonTarget)
 }
 
-// isGivenUp reports whether the user has allowed to abandon unreachable dependents.
+// isGivenUp reports whether the user has allowed unreachable dependents to be abandoned.
 func (d *Destination) isGivenUp() bool {
 	return d.handle.IsAnnotated(types.AnnotationKeySuffixAbandonTarget)
 }
 
-// abandon gives up the dependents, and reports which ones remain.
+// abandon gives up the dependents, and reports the remaining ones.
 func (d *Destination) abandon(reason error) {
 	d.target, d.abandoned = nil, true
 	left := d.leftBehind()
@@ -291,9 +290,9 @@ func (d *Destination) Unreachable(ctx context.Context, err error) outcomes.Outco
 	return o
 }
 
-// Held returns the outcome of a step that does nothing before a user has approved deletions, unless the user has
-// allowed to abandon the dependents, and they could not be deleted anyway: the server is asked what would become of the
-// deletion of one of them.
+// Held returns the outcome of a step that waits for the approval of deletions. If the user has allowed the dependents
+// to be abandoned, it first tries to delete one of them in a dry run: if the target is out of reach, they are
+// abandoned.
 func (d *Destination) Held(ctx context.Context, held *reconciler.HeldDeletions, o outcomes.Outcome) outcomes.Outcome {
 	if !d.isGivenUp() || d.target == nil {
 		return o
@@ -312,7 +311,7 @@ func (d *Destination) rehearseDeletion(ctx context.Context, of reconciler.Object
 }
 
 // isOutOfReach reports whether an error of the engine means that another cluster does not answer, or that a permission
-// is missing. A failure to read the component, or to write its status, says nothing about that cluster.
+// is missing. A failure to read the component, or to write its status, is no sign of that.
 func (d *Destination) isOutOfReach(ctx context.Context, err error) bool {
 	var status apierrors.APIStatus
 	_, refused := errors.AsType[*reconciler.RefusedError](err)

@@ -75,7 +75,7 @@ type Connector interface {
 	Identify(ctx context.Context, id Identity) (Cluster, error)
 	// Held returns the present target of the owner, and its cluster; nil if it has none.
 	Held(owner apitypes.NamespacedName) (*Target, Cluster)
-	// Release says that the owner no longer needs a target.
+	// Release ends the owner's use of its target.
 	Release(owner apitypes.NamespacedName, ownerID string)
 }
 
@@ -85,7 +85,7 @@ type Targets struct {
 
 	mu   sync.Mutex
 	kept map[string]*keptTarget
-	// engines has one that watches for each view; the other engines of the view share its observations.
+	// engines contains the watching engine of each view; the other engines of the view share its observations.
 	engines map[string]*reconciler.Reconciler
 	usedBy  map[apitypes.NamespacedName]string
 	// clusters has the clusters of connections, by their IDs.
@@ -187,11 +187,11 @@ func (t *Targets) Local() (*reconciler.Reconciler, error) {
 	return t.engineLocked(localView, t.options.Factory.Local())
 }
 
-// maxObservedBytes is how much memory the observations of the dependents in one remote cluster may take: enough for
-// some 90,000.
+// maxObservedBytes is the maximum size of the observations of the dependents in one remote cluster: enough for about
+// 90,000.
 const maxObservedBytes = 64 << 20
 
-// engineLocked returns the engine that watches a cluster, as the observer.
+// engineLocked returns the engine that watches a cluster with the observer's identity.
 func (t *Targets) engineLocked(view string, observer *clients.Connection) (*reconciler.Reconciler, error) {
 	if found := t.engines[view]; found != nil {
 		return found, nil
@@ -247,8 +247,8 @@ func (t *Targets) Close() {
 	}
 }
 
-// Types are read again a second after a change of a definition, when they are usually served, and after ten, because the
-// API server reports aggregated types seconds later.
+// firstLook and lastLook are the delays before reading types again after a change of a definition: usually, they are
+// served after the first, but the API server reports aggregated types seconds later.
 const firstLook, lastLook = time.Second, 10 * time.Second
 
 // typeChanges combines changes of types in quick succession.
@@ -257,7 +257,7 @@ type typeChanges struct {
 	settled func()
 
 	mu sync.Mutex
-	// pending is set until the last look; again if a change has come meanwhile.
+	// pending is set until the last look; again is set by a further change until then.
 	pending, again bool
 }
 
@@ -303,8 +303,8 @@ func (t *Targets) Identify(ctx context.Context, id Identity) (Cluster, error) {
 		return Cluster{}, err
 	}
 	if uid == LocalCluster || len(validation.IsValidLabelValue(string(uid))) > 0 {
-		// It would be believed that the dependents are in the cluster of the component, where their deletion is not
-		// their server's business.
+		// Otherwise, a server could pass for the cluster of the component, and the dependents would never be deleted
+		// through their server.
 		t.dropUnknown(connection.ID)
 		return Cluster{}, fmt.Errorf("the cluster at %s: the UID of namespace %s is not valid; must be a UUID", HostOf(connection.Config().Host), metav1.NamespaceSystem)
 	}
@@ -326,7 +326,7 @@ func (t *Targets) Identify(ctx context.Context, id Identity) (Cluster, error) {
 	return found, nil
 }
 
-// dropUnknown drops a connection that cannot be used, unless another owner has found out meanwhile that it can.
+// dropUnknown drops an unusable connection, unless another owner has used it successfully meanwhile.
 func (t *Targets) dropUnknown(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -356,7 +356,7 @@ func (t *Targets) Held(owner apitypes.NamespacedName) (*Target, Cluster) {
 	return &current, t.clusters[current.ID]
 }
 
-// Identity is the cluster, and the user, that dependents are deployed with.
+// Identity identifies the cluster of the dependents, and the user that writes them.
 type Identity = clients.Key
 
 // Cluster identifies a cluster; the zero value is an unknown one.
@@ -408,5 +408,5 @@ func (c Cluster) IsOther(other Cluster, own string) bool {
 	return c.UID != "" && other.UID != "" && uid(c) != uid(other)
 }
 
-// NotConnectedError says that no connection can be made with an identity.
+// NotConnectedError means that no connection can be made with an identity.
 type NotConnectedError struct{ error }

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sops decrypts files that were encrypted by SOPS, so that a kustomization can contain secrets.
+// Package sops decrypts files that were encrypted with SOPS, so that a kustomization can contain secrets.
 //
-// A [Decryptor] is what the option Decryptor of a Kustomize generator takes. It decrypts with the age identities and
-// PGP keys that it was given, and with no others: neither the environment, nor files or the key ring of the user, nor a
-// gpg program or agent is asked, and key management services of clouds only if the options say so.
+// A [Decryptor] can be the option Decryptor of a Kustomize generator. It decrypts only with the age identities and PGP
+// keys in its options. It uses neither the environment, nor the user's files or key ring, nor a gpg program or agent.
+// Key management services of clouds are used only if the options allow it.
 //
-// The package is a module of its own, because SOPS brings along the SDKs of several clouds, which operators without
-// encrypted files need not have.
+// The package is a module of its own, because SOPS depends on the SDKs of several clouds, which operators without
+// encrypted files should not need.
 package sops
 
 import (
@@ -39,28 +39,27 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Options say what a Decryptor decrypts with. Without any keys it lets plain files pass, and refuses encrypted ones.
+// Options contain the keys of a Decryptor. Without any keys, it passes plain files and refuses encrypted ones.
 type Options struct {
-	// AgeIdentities are the private keys of age, one per line, as in a file keys.txt: empty lines and those that begin
+	// AgeIdentities are the private keys of age, one per line, as in a file keys.txt: empty lines and lines that begin
 	// with # are ignored. Identities of plugins and SSH keys are refused. Defaults to none.
 	AgeIdentities []byte
-	// PGPPrivateKeys are the private keys of PGP, armored, one block after the other. Keys that are protected by a
-	// passphrase are refused. Defaults to none.
+	// PGPPrivateKeys are the private keys of PGP, armored, one block after the other. Keys with a passphrase are
+	// refused. Defaults to none.
 	PGPPrivateKeys []byte
-	// AskCloudServices makes that the key management services that a file mentions (of AWS, Azure, Google, Huawei, and
-	// HashiCorp Vault) are asked, with the credentials that their SDKs find in the environment, which also decide for
-	// how long. Defaults to false.
+	// AskCloudServices allows asking the key management services in a file (of AWS, Azure, Google, Huawei, and
+	// HashiCorp Vault), with the credentials that their SDKs find in the environment. Timeouts are those of the SDKs.
+	// Defaults to false.
 	AskCloudServices bool
 }
 
-// Decryptor decrypts the files that are encrypted by SOPS, and leaves others as they are. It is safe for concurrent
-// use.
+// Decryptor decrypts files that are encrypted with SOPS, and does not change others. It is safe for concurrent use.
 type Decryptor struct {
 	services []keyservice.KeyServiceClient
 }
 
-// NewDecryptor returns a Decryptor, or an error that tells which key cannot be read, but not its text. What is given is
-// not used after that.
+// NewDecryptor returns a Decryptor. An error reports which key cannot be read, but not its text. The options may be
+// changed afterwards.
 func NewDecryptor(options Options) (*Decryptor, error) {
 	identities, err := parseIdentities(options.AgeIdentities)
 	if err != nil {
@@ -77,14 +76,14 @@ func NewDecryptor(options Options) (*Decryptor, error) {
 	return &Decryptor{services: services}, nil
 }
 
-// encryptedValue matches a complete value. Each file that is encrypted has at least one, the encrypted checksum. A
-// program that has written the file again may have escaped some characters, as \/ or \u003d.
+// encryptedValue matches a complete value. Each encrypted file has at least one, the encrypted checksum. A program that
+// has rewritten the file may have escaped some characters, as \/ or \u003d.
 var encryptedValue = regexp.MustCompile(`ENC\[AES256_GCM,data:[A-Za-z0-9+/=\\]*,iv:[A-Za-z0-9+/=\\]+,tag:[A-Za-z0-9+/=\\]+,type:[a-z]+\]`)
 
-// Decrypt returns the plain form of a file that is encrypted, and any other as it is. As for SOPS, the end of the path
-// decides about the format: .yaml, .yml, .json, .env, .ini, and binary for all others. It fails if the file is
-// encrypted for other keys, has been changed since it was encrypted, or contains encrypted values although it has not
-// the form of an encrypted file; nothing that is encrypted passes.
+// Decrypt returns the plain form of an encrypted file, and all other files unchanged. As in SOPS, the end of the path
+// determines the format: .yaml, .yml, .json, .env, .ini, and binary for all others. It fails if the file is encrypted
+// for other keys, was changed after it was encrypted, or contains encrypted values without being a valid encrypted
+// file. Encrypted values never pass.
 func (d *Decryptor) Decrypt(input []byte, path string) ([]byte, error) {
 	if !encryptedValue.Match(input) {
 		return input, nil
@@ -94,7 +93,7 @@ func (d *Decryptor) Decrypt(input []byte, path string) ([]byte, error) {
 
 func (d *Decryptor) decrypt(input []byte, path string) (output []byte, err error) {
 	defer func() {
-		// SOPS does so at some files that were changed. The cause may contain what was decrypted.
+		// SOPS panics on some files that were changed. The cause may contain decrypted text.
 		if cause := recover(); cause != nil {
 			output, err = nil, errors.New("it was changed after it was encrypted: SOPS panics on it")
 		}
@@ -114,13 +113,13 @@ func (d *Decryptor) decrypt(input []byte, path string) (output []byte, err error
 	}
 	output, err = store.EmitPlainFile(tree.Branches)
 	if err != nil {
-		// The cause may contain what was decrypted.
+		// The cause may contain decrypted text.
 		return nil, fmt.Errorf("what was decrypted cannot be written as %s", store.Name())
 	}
 	return output, nil
 }
 
-// refusal says why a file with encrypted values could not be loaded.
+// refusal explains why a file with encrypted values could not be loaded.
 func refusal(input []byte, expected string, cause error) error {
 	for _, other := range formats() {
 		if _, err := other.store.LoadEncryptedFile(input); err == nil {
@@ -131,7 +130,7 @@ func refusal(input []byte, expected string, cause error) error {
 	return fmt.Errorf("it has values that are encrypted by SOPS, but is not an encrypted file of format %s: %w", expected, cause)
 }
 
-// dataKey returns the key of the file, which is itself encrypted, by one key at least.
+// dataKey returns the decrypted key of the file. The file contains it encrypted by at least one key.
 func (d *Decryptor) dataKey(metadata *sops.Metadata) ([]byte, error) {
 	asked := &inquiry{services: d.services}
 	key, err := metadata.GetDataKeyWithKeyServices([]keyservice.KeyServiceClient{asked}, sops.DefaultDecryptionOrder)
@@ -159,7 +158,7 @@ func describeRecipients(metadata *sops.Metadata) string {
 	return text
 }
 
-// decryptTree also checks that nothing was added, removed, or changed. The values of the tree are changed in place.
+// decryptTree also checks that nothing was added, removed, or changed. It changes the values of the tree in place.
 func decryptTree(tree sops.Tree, dataKey []byte) error {
 	cipher := discreetCipher{aes.NewCipher()}
 	computed, err := tree.Decrypt(dataKey, cipher)
@@ -176,11 +175,11 @@ func decryptTree(tree sops.Tree, dataKey []byte) error {
 	return nil
 }
 
-// discreetCipher keeps what it has decrypted out of errors. A value whose type was changed is decrypted, and then
-// not understood.
+// discreetCipher keeps decrypted text out of errors. If the type of a value was changed, the value is decrypted but
+// then cannot be parsed.
 type discreetCipher struct{ sops.Cipher }
 
-// Decrypt names the path of the value in errors.
+// Decrypt reports errors with the path of the value.
 func (c discreetCipher) Decrypt(ciphertext string, key []byte, path string) (any, error) {
 	plain, err := c.Cipher.Decrypt(ciphertext, key, path)
 	if err != nil {
@@ -189,15 +188,15 @@ func (c discreetCipher) Decrypt(ciphertext string, key []byte, path string) (any
 	return plain, nil
 }
 
-// format is one of SOPS's.
+// format is a format of SOPS.
 type format struct {
 	store sops.Store
-	// endings are those of the names of files that have the format.
+	// endings are the suffixes of file names with this format.
 	endings []string
 }
 
-// formats ends with the one for files with other endings. It is created for each file: SOPS does not say that its
-// stores may be used concurrently.
+// formats returns all formats; the last one is for files with any other ending. They are created for each file, because
+// SOPS does not document that its stores may be used concurrently.
 func formats() []format {
 	defaults := config.NewStoresConfig()
 	return []format{
@@ -220,7 +219,7 @@ func (f format) description() string {
 	return "ending with " + strings.Join(f.endings, " or ")
 }
 
-// parseIdentities says in errors where an identity stands, never what it is, as the errors of the library would.
+// parseIdentities reports only the line of an invalid identity; the errors of the library would contain its text.
 func parseIdentities(text []byte) ([]age.Identity, error) {
 	var identities []age.Identity
 	number := 0
@@ -241,7 +240,7 @@ func parseIdentities(text []byte) ([]age.Identity, error) {
 // parsePrivateKeys reads all blocks of a text.
 func parsePrivateKeys(text []byte) (openpgp.EntityList, error) {
 	var entities openpgp.EntityList
-	// Decoding goes on where it has stopped if it is given this very type.
+	// Decoding continues where it has stopped only with a reader of this type.
 	for reader := bufio.NewReader(bytes.NewReader(text)); ; {
 		block, err := armor.Decode(reader)
 		if errors.Is(err, io.EOF) {
@@ -270,7 +269,7 @@ func parsePrivateKeys(text []byte) (openpgp.EntityList, error) {
 	return entities, nil
 }
 
-// checkUsable looks at the parts of a key that serve for decryption. A primary key may be missing on purpose.
+// checkUsable checks the parts of a key that can decrypt. The primary key may be missing on purpose.
 func checkUsable(entity *openpgp.Entity) error {
 	usable := false
 	for _, subkey := range entity.Subkeys {
@@ -292,12 +291,12 @@ func checkUsable(entity *openpgp.Entity) error {
 }
 
 var (
-	// errNoKey says that there is no key of the needed kind, or not the right one.
+	// errNoKey means that there is no key of the needed kind, or only wrong ones.
 	errNoKey    = errors.New("none of the given keys matches")
 	errReadOnly = errors.New("encrypting is not supported")
 )
 
-// ownKeys decrypts with given keys, in the place of SOPS's own service, which looks for keys everywhere.
+// ownKeys decrypts with the given keys. SOPS's own service would look for keys everywhere.
 type ownKeys struct {
 	identities []age.Identity
 	entities   openpgp.EntityList
@@ -358,10 +357,10 @@ func (o *ownKeys) decryptPGP(ciphertext []byte) ([]byte, error) {
 	return io.ReadAll(message.UnverifiedBody)
 }
 
-// cloudKeys are those that clouds keep; SOPS's own service would also serve others.
+// cloudKeys serves only the keys in clouds; SOPS's own service would also serve others.
 type cloudKeys struct{ keyservice.KeyServiceClient }
 
-// Decrypt asks the service that keeps the key.
+// Decrypt calls the service that stores the key.
 func (c cloudKeys) Decrypt(ctx context.Context, request *keyservice.DecryptRequest, options ...grpc.CallOption) (*keyservice.DecryptResponse, error) {
 	switch request.GetKey().GetKeyType().(type) {
 	case *keyservice.Key_AgeKey, *keyservice.Key_PgpKey:
@@ -371,7 +370,7 @@ func (c cloudKeys) Decrypt(ctx context.Context, request *keyservice.DecryptReque
 	}
 }
 
-// inquiry asks all services on behalf of one file, and remembers what went wrong besides that they do not have the key.
+// inquiry asks all services for the key of one file, and records all errors except for a missing key.
 type inquiry struct {
 	services []keyservice.KeyServiceClient
 	failures []error

@@ -26,7 +26,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Action is what to do about one wanted object.
+// Action is the action on one wanted object.
 type Action int
 
 const (
@@ -53,7 +53,7 @@ const (
 	ManifestChanged = "the manifest changed"
 	Unrecorded      = "exists, but its creation was not recorded"
 
-	// alreadyExists begins what is said about an object that would have to be adopted.
+	// alreadyExists begins messages about an object that would have to be adopted.
 	alreadyExists = "already exists"
 )
 
@@ -63,7 +63,7 @@ type Decision struct {
 	Verb   inventory.Verb
 	// Message is the reason; empty for actions that need none.
 	Message string
-	// Again is how long to wait before deciding again even if no event arrives; zero if only an event can change the
+	// Again is the time after which to decide again even without an event; zero if only an event can change the
 	// decision.
 	Again time.Duration
 }
@@ -125,8 +125,7 @@ func decideAbsent(t *prepare.Object, item *inventory.Item, s Situation) Decision
 	}
 }
 
-// decideEnded decides about an object that does not exist because it has ended. It reports whether it is such an
-// object.
+// decideEnded decides about an object that is gone because it has ended; ended reports whether that is the case.
 func decideEnded(t *prepare.Object, item *inventory.Item, s Situation) (d Decision, ended bool) {
 	finished := t.RemovesItself && item.Phase == inventory.PhaseReady && item.Status != status.FailedStatus ||
 		s.Ended == status.CurrentStatus && (t.RemovesItself || t.PurgeOrder != nil)
@@ -143,8 +142,8 @@ func decideEnded(t *prepare.Object, item *inventory.Item, s Situation) (d Decisi
 	}
 }
 
-// repeatedlyDeleted says why a deleted object is not created again yet. The last correction may have been one of a
-// change.
+// repeatedlyDeleted returns the reason for not creating a deleted object again yet. The last correction may have undone
+// a change instead.
 func (s Situation) repeatedlyDeleted() string {
 	if s.Fight != "" {
 		return "is repeatedly changed or deleted by other clients"
@@ -152,8 +151,8 @@ func (s Situation) repeatedlyDeleted() string {
 	return "is repeatedly deleted by other clients"
 }
 
-// decideCededAbsent decides about an object that does not exist, and that a newer sibling had. A Job that removes
-// itself has served its purpose there.
+// decideCededAbsent decides about an object that is gone after a newer sibling took it over. An object that removes
+// itself when it has finished has served its purpose.
 func decideCededAbsent(t *prepare.Object, item *inventory.Item, s Situation) Decision {
 	if t.RemovesItself && item.Status == status.CurrentStatus {
 		return Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "has finished, and is gone"}
@@ -205,8 +204,8 @@ func mayAdopt(t *prepare.Object, s Situation) bool {
 	return false
 }
 
-// decideUnlabelled decides about an object that we wrote, and of which only the label is gone. It reports whether it is
-// such an object.
+// decideUnlabelled decides about an object that we wrote and that has only lost our label; ours reports whether that is
+// the case.
 func decideUnlabelled(t *prepare.Object, item *inventory.Item, s Situation) (d Decision, ours bool) {
 	switch {
 	case !s.unlabelled(item):
@@ -234,8 +233,8 @@ func ownership(s Situation) string {
 	}
 }
 
-// adopting decides to adopt an object. With ReconcilePolicyOnce, it may only be marked: it exists, which is all that the
-// policy asks for, and its content may be what the manifest would have generated only the first time.
+// adopting decides to adopt an object. With ReconcilePolicyOnce, it may only be marked: the policy requires no more
+// than its existence, and its content may have been generated when it was created.
 func adopting(t *prepare.Object, message string, mayMark bool) Decision {
 	d := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: message}
 	if mayMark && t.Reconcile == inventory.ReconcilePolicyOnce {
@@ -260,9 +259,9 @@ func decideChanged(t *prepare.Object, item *inventory.Item, s Situation) Decisio
 			return d
 		}
 	}
-	// Another object than the recorded one may have been created from this manifest already. Then applying changes
-	// nothing, and there is no need to recreate it. Neither is there to suspend it, and to resume it; if that changes a
-	// field that cannot be changed, it is recreated after all.
+	// If the object is not the recorded one, it may have been created from this manifest already. Then applying changes
+	// nothing, and it need not be recreated. Suspending and resuming do not require that either, unless they change an
+	// immutable field; then the object is recreated later.
 	isReplaced := t.Update == inventory.UpdatePolicyRecreate || item.Status == status.FailedStatus
 	if isReplaced && item.UID != "" && s.Seen.UID == item.UID && !t.Suspended && !s.Seen.Suspended {
 		d.Action = Recreate
@@ -291,7 +290,7 @@ func decideDrift(t *prepare.Object, item *inventory.Item, s Situation) Decision 
 	}
 }
 
-// correct decides to correct drift, unless leaveAlone says otherwise.
+// correct decides to correct drift, unless leaveAlone prevents that.
 func correct(t *prepare.Object, s Situation, what string) Decision {
 	if d, leave := leaveAlone(t, s, what); leave {
 		return d
@@ -299,7 +298,7 @@ func correct(t *prepare.Object, s Situation, what string) Decision {
 	return Decision{Action: Write, Verb: inventory.VerbCorrected, Message: what}
 }
 
-// leaveAlone reports whether drift is not corrected, or not yet.
+// leaveAlone reports whether drift is not corrected, at least for now, and returns the decision.
 func leaveAlone(t *prepare.Object, s Situation, what string) (Decision, bool) {
 	switch {
 	case t.Drift == inventory.DriftPolicyReport:
@@ -321,13 +320,13 @@ func (s Situation) MayRecreate(t *prepare.Object) bool {
 	return s.Exists && (t.RecreateIfImmutable || t.Update == inventory.UpdatePolicyRecreate) && !s.IsTakenOver() && !t.Incomplete
 }
 
-// Situation is all that a decision about one object depends on, apart from its manifest and record.
+// Situation has all inputs of a decision about one object, apart from its manifest and record.
 type Situation struct {
 	// Owner is the value of our owner label.
 	Owner string
 	// Exists means that Seen is an observation.
 	Exists bool
-	// Proven means that the server has answered, not just the cache.
+	// Proven means that the situation comes from the server, not from the cache.
 	Proven bool
 	// Typed means, if the object is proven not to exist, that the server serves its type in the recorded version.
 	Typed bool
@@ -336,11 +335,11 @@ type Situation struct {
 	Live *unstructured.Unstructured
 	// Whose is the owner's ID according to the object's annotation, if the object was read from the server.
 	Whose string
-	// Named is that owner as messages name it; empty if they have the ID.
+	// Named is the name of that owner in messages; empty if they use the ID.
 	Named string
 	// Released means that the owner had the object and has orphaned it, if the object was read from the server.
 	Released bool
-	// Rival is who else claims the object, if the object was read from the server.
+	// Rival is another claimant of the object, if the object was read from the server.
 	Rival                    Rival
 	Correction, Verification time.Duration
 	// Ended is the outcome of the recorded object, which does not exist any more; empty if it is not known.
@@ -349,12 +348,12 @@ type Situation struct {
 	Fight string
 	// TakeOver means that the object is adopted from any owner.
 	TakeOver bool
-	// Relation says what the other owner of the object is to us; if the object does not exist, the owner that is
-	// recorded as its holder. It is empty if that owner is not a sibling.
+	// Relation is the relation of the object's owner to us; if the object does not exist, of its recorded holder. It is
+	// empty if that owner is not a sibling.
 	Relation inventory.Relation
 	// Holder is the ID of that owner.
 	Holder string
-	// WantedAs is the wanted object that this redundant one turned out to be; empty if it is none.
+	// WantedAs names the wanted object that is identical to this redundant one; empty if there is none.
 	WantedAs string
 }
 
@@ -372,14 +371,14 @@ func RecordCompleted(i *inventory.Item) {
 	i.Fingerprint, i.Baseline = "", ""
 }
 
-// Vanish records that the object is gone because it is suspended. It has to be applied when it is wanted again.
+// Vanish records that the object is gone because it is suspended. It must be applied when it is resumed.
 func Vanish(i *inventory.Item) {
 	i.Phase, i.Status = inventory.PhaseScheduledForApplication, ""
 	i.UID, i.Digest, i.Fingerprint, i.Baseline, i.LastAppliedAt = "", "", "", "", nil
 }
 
-// RecordKept records that the object is redundant, and stays. What happens to it with its owner does not change, and
-// whether it is in its suspended form stays known.
+// RecordKept records that the object is redundant and kept. The delete policy does not change, and the record still
+// shows whether the suspended form was applied.
 func RecordKept(i *inventory.Item) {
 	digest := ""
 	if IsSuspended(i) {
@@ -388,7 +387,7 @@ func RecordKept(i *inventory.Item) {
 	i.Phase, i.Digest, i.DeletionApproved = inventory.PhaseKept, digest, false
 }
 
-// EndKeeping plans the end of an object that was kept, and stays no longer.
+// EndKeeping plans the end of an object that is no longer kept.
 func EndKeeping(i *inventory.Item) { *i = *Unwanted(i, prepare.IsOrphanedOnApply) }
 
 // IsSuspended reports whether the suspended form of the object was applied last.
@@ -399,8 +398,8 @@ func MayExist(i *inventory.Item) bool {
 	return i.Phase != inventory.PhaseScheduledForApplication || i.UID != "" || i.LastAppliedAt != nil
 }
 
-// HasOtherFormat reports whether the recorded digest has another format than ours, because an operator with the
-// predecessor of this SDK recorded it, or a program that knows no digests.
+// HasOtherFormat reports whether the recorded digest has a different format: it was recorded by an operator with the
+// predecessor of this SDK, or by a program without digests.
 func HasOtherFormat(i *inventory.Item) bool {
 	return i.Digest != "" && i.Digest != prepare.DigestOnce && i.Digest != prepare.DigestLate && !strings.HasPrefix(i.Digest, prepare.DigestRules)
 }
@@ -435,7 +434,7 @@ func IsUnwanted(i *inventory.Item) bool {
 	return i.Phase == inventory.PhaseScheduledForDeletion || i.Phase == inventory.PhaseDeleting
 }
 
-// ChangedOnEveryAttempt is why a write was given up.
+// ChangedOnEveryAttempt is the reason for giving up a write.
 const ChangedOnEveryAttempt = "was modified by other clients on every attempt"
 
 // Contention explains why a write failed although it was decided again several times.
@@ -452,7 +451,7 @@ func (c *Contention) Met(answer error, before, after Situation) {
 	}
 }
 
-// Message says that others kept changing the object or, if they did not, what the API server says.
+// Message returns that others kept changing the object or, if they did not, the API server's reason.
 func (c *Contention) Message() string {
 	if c.unchanged == nil {
 		return ChangedOnEveryAttempt
@@ -464,24 +463,24 @@ const (
 	helmReleaseName      = "meta.helm.sh/release-name"
 	helmReleaseNamespace = "meta.helm.sh/release-namespace"
 
-	// maxRivalText limits the length of what an object says about its owner, in bytes.
+	// maxRivalText is the maximum length of a text about a rival, in bytes.
 	maxRivalText = 200
 )
 
-// Rival is who else claims an object, apart from owners of the same reconciler.
+// Rival is another claimant of an object, apart from owners of the same reconciler.
 type Rival struct {
-	// text completes "already exists and …", for example "is controlled by ReplicaSet web"; empty if nobody claims the
-	// object.
+	// text completes "already exists and …", for example "is controlled by ReplicaSet web"; empty if there is no
+	// claimant.
 	text string
 	// operator is the name of another operator of this kind whose owner label or annotation the object has; empty if
 	// there is none.
 	operator string
-	// owner is the ID of the owner that has the object there; empty if it is not known.
+	// owner is the ID of the object's owner in that operator; empty if it is not known.
 	owner string
 }
 
-// RivalOf returns who claims an object according to its metadata: another operator of this kind, whose keys have
-// another prefix; a controller; or a Helm release.
+// RivalOf returns the claimant of an object according to its metadata: another operator of this kind, with a different
+// key prefix; a controller; or a Helm release.
 func RivalOf(object metav1.Object, own prepare.Keys) Rival {
 	if operator, owner := operatorOf(object, own); operator != "" {
 		text := fmt.Sprintf("belongs to operator %s", operator)

@@ -24,31 +24,31 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Plan is the inventory that a call of Apply is going to save.
+// Plan is the inventory that a call of Apply will save.
 type Plan struct {
 	// Items is the next inventory, sorted.
 	Items []*inventory.Item
-	// Wanted are the items of the desired objects, in the order of these.
+	// Wanted are the items of the desired objects, in the same order.
 	Wanted []*inventory.Item
-	// Apart are the items of the desired objects that another call applies, in the order of these. Those that are not
-	// recorded are not among Items.
+	// Apart are the items of the desired objects that another call applies, in the same order. Items that are not
+	// recorded are not in Items.
 	Apart []*inventory.Item
 	// applied are the policies that the desired objects may have been applied with; empty for an object that has none.
 	applied []appliedPolicies
-	// prune is what happens to redundant objects that have no policy of their own.
+	// prune is the policy for redundant objects without their own policy.
 	prune inventory.PrunePolicy
-	// late says which desired objects are late.
+	// late reports which desired objects are late.
 	late []bool
 	// SaveFirst means that the recorded inventory lacks items, or has items that it expects to be gone; the plan must
 	// be saved before the first write.
 	SaveFirst bool
-	// NewOrphans means that the recorded inventory does not say that some items are going to be orphaned; the plan must
-	// be saved before the first of them is.
+	// NewOrphans means that the recorded inventory does not show that some items will be orphaned; the plan must be
+	// saved before the first of them is orphaned.
 	NewOrphans bool
 }
 
-// Next plans the next inventory; prune is what happens to redundant objects that have no policy of their own. Objects
-// apart are applied by another call: their items say how far that has come. It does not change items of the recorded
+// Next plans the next inventory; prune is the policy for redundant objects without their own policy. Objects in apart
+// are applied by another call, and their items record its progress. Next does not change items of the recorded
 // inventory.
 func Next(wanted, apart []*prepare.Object, before []*inventory.Item, prune inventory.PrunePolicy) Plan {
 	old := make(map[types.ObjectID]int, len(before))
@@ -109,8 +109,8 @@ func (p *Plan) takeApart(apart []*prepare.Object, old map[types.ObjectID]int, be
 	}
 }
 
-// leaveApart plans the item of an object that another call applies, if at all. If that is a hook, which may never be
-// applied again, its policies hold from now on.
+// leaveApart plans the item of an object that only another call may apply. The policies of an on-failure hook take
+// effect now, because it may never be applied again.
 func (p *Plan) leaveApart(t *prepare.Object, recorded *inventory.Item) *inventory.Item {
 	item := recorded.DeepCopy()
 	if t.Hook != types.ApplyHookOnFailure {
@@ -167,8 +167,8 @@ func (p *Plan) appliedTo(recorded *inventory.Item) appliedPolicies {
 	return applied
 }
 
-// RerunFailed has the objects that should run to completion, and have failed, be applied again. Their status says why.
-// It must be called before the plan is saved.
+// RerunFailed schedules failed objects that run to completion for another application. Their status stays Failed as the
+// reason. It must be called before the plan is saved.
 func (p *Plan) RerunFailed(wanted []*prepare.Object) {
 	for i, t := range wanted {
 		item := p.Wanted[i]
@@ -179,9 +179,9 @@ func (p *Plan) RerunFailed(wanted []*prepare.Object) {
 	}
 }
 
-// ProtectUnwritten orphans or keeps an object that still has to be written wherever its former policies or its new ones
-// say so: a later call that deletes the owner or prunes the object does not know how far the writes came. It must be
-// called before the plan is saved.
+// ProtectUnwritten orphans or keeps an unwritten object if either its former or its new policies require that: a later
+// call that deletes the owner or prunes the object does not know how far the writes came. It must be called before the
+// plan is saved.
 func (p *Plan) ProtectUnwritten() {
 	for i, item := range p.Wanted {
 		applied := p.applied[i]
@@ -204,8 +204,8 @@ func (p *Plan) ProtectUnwritten() {
 	}
 }
 
-// recordedAt returns where an object is recorded. The record may lack the namespace if the type was not served when it
-// was made.
+// recordedAt returns the index of an object's record. The record may lack the namespace if the type was not served when
+// the record was made.
 func recordedAt(t *prepare.Object, old map[types.ObjectID]int, before []*inventory.Item) (at int, known bool) {
 	if at, known = old[t.Key]; known || t.Key.Namespace == "" {
 		return at, known
@@ -248,9 +248,9 @@ func planDigest(t *prepare.Object, item *inventory.Item) {
 	switch {
 	case item.Digest == t.Digest:
 	case t.Digest == prepare.DigestLate && (IsWritten(item) || IsCompleting(item) || item.Phase == inventory.PhaseFailed):
-		// Whether the object has to be applied turns out when its manifest is complete.
+		// Only the complete manifest shows whether the object has to be applied.
 	case slices.Contains(t.Former, item.Digest):
-		// The former digests are ones of the same manifest.
+		// The former digests identify the same manifest.
 		item.Digest = t.Digest
 	case t.Digest == prepare.DigestOnce && wasApplied(item):
 		// Even if that was under another policy.
@@ -259,8 +259,7 @@ func planDigest(t *prepare.Object, item *inventory.Item) {
 			item.Phase = inventory.PhaseReady
 		}
 	case (item.Phase == inventory.PhaseCompleted || IsDismissed(item)) && HasOtherFormat(item):
-		// Digests in different formats cannot be compared, and that alone must not run an object again that has served
-		// its purpose.
+		// Digests in different formats cannot be compared. That alone must not rerun an object that has ended.
 		item.Digest = t.Digest
 	default:
 		item.Digest = t.Digest
@@ -296,8 +295,8 @@ func isKept(recorded *inventory.Item, prune inventory.PrunePolicy) bool {
 	return cmp.Or(recorded.PrunePolicy, prune) == inventory.PrunePolicyKeep && !ends && !prepare.IsOrphanedOnApply(recorded.DeletePolicy)
 }
 
-// IsNewOrphan reports whether an object is going to be orphaned, and its record does not say so: a process that finds
-// the old record might delete the object although it belongs to others by then. The planned item may be nil.
+// IsNewOrphan reports whether an object will be orphaned although its record does not show that: a process that finds
+// the old record might delete the object when it already belongs to others. The planned item may be nil.
 func IsNewOrphan(recorded, planned *inventory.Item) bool {
 	return planned != nil && planned.DeletePolicy == inventory.DeletePolicyOrphan && recorded.DeletePolicy != inventory.DeletePolicyOrphan
 }
@@ -308,7 +307,7 @@ type Memory struct {
 	owners map[string]memories
 }
 
-// memories are what is remembered about one owner.
+// memories is the memory of one owner.
 type memories struct {
 	objects map[types.ObjectID]*ObjectMemory
 	// prepared are the desired objects of the last call; nil if they were not retained.
@@ -317,19 +316,19 @@ type memories struct {
 	read map[observe.Name]*unstructured.Unstructured
 }
 
-// ObjectMemory is what is remembered about one object. It is used by one goroutine at a time.
+// ObjectMemory is the memory of one object. It is used by one goroutine at a time.
 type ObjectMemory struct {
 	Corrections   Repetition
 	Verifications Repetition
 	Retries       Repetition
-	// Deletion is what is known about failures of the API server to delete the object.
+	// Deletion tracks failures of the API server to delete the object.
 	Deletion FailedDeletion
-	// Fight names, for repeated corrections, the clients and the fields that they changed before the last one; empty if
-	// that is not known.
+	// Fight names the clients and the fields they changed before the last correction, if corrections repeat; empty if
+	// not known.
 	Fight string
-	// Consumer remembers whether a claim waits for its first consumer, by the UID of the claim.
+	// Consumer records whether a claim waits for its first consumer, by the UID of the claim.
 	Consumer map[apitypes.UID]bool
-	// Barrier is what is known about the object's deletion barrier.
+	// Barrier is the known state of the object's deletion barrier.
 	Barrier Barrier
 	// Content is the type whose objects kept this namespace from being deleted the last time; nil if there were none.
 	Content *meta.RESTMapping
@@ -376,7 +375,7 @@ func (o OwnerMemory) Recall() *prepare.Set {
 	return o.all.owners[o.owner].prepared
 }
 
-// Retain remembers the desired objects of a call for the next one. It forgets the former ones if computed is nil or has
+// Retain remembers the desired objects of a call for the next one. It drops the former ones if computed is nil or has
 // no version.
 func (o OwnerMemory) Retain(computed *prepare.Set) {
 	if computed != nil && computed.Source.Version == "" {
@@ -390,7 +389,8 @@ func (o OwnerMemory) Retain(computed *prepare.Set) {
 	}
 }
 
-// Recollect returns an object that the owner has read without owning it, if that was the given version of it; else nil.
+// Recollect returns an object that the owner has read without owning it, if it was read in the given version; otherwise
+// nil.
 func (o OwnerMemory) Recollect(name observe.Name, version string) *unstructured.Unstructured {
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
@@ -412,7 +412,7 @@ func (o OwnerMemory) Recollects(name observe.Name, object *unstructured.Unstruct
 	m.read[name] = object
 }
 
-// Disregard forgets all objects that the owner has read without owning them, except these.
+// Disregard drops all objects that the owner has read without owning them, with the given exceptions.
 func (o OwnerMemory) Disregard(except []observe.Name) {
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
@@ -420,7 +420,7 @@ func (o OwnerMemory) Disregard(except []observe.Name) {
 	maps.DeleteFunc(o.all.owners[o.owner].read, func(name observe.Name, _ *unstructured.Unstructured) bool { return !kept.Has(name) })
 }
 
-// Keep forgets all objects of the owner that are not recorded; and all about the owner if nothing is recorded.
+// Keep drops the memory of objects that are not recorded, and all memory of the owner if nothing is recorded.
 func (o OwnerMemory) Keep(recorded []*inventory.Item) {
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
@@ -439,8 +439,8 @@ type Repetition struct {
 	last  time.Time
 }
 
-// Pacing says how a repetition is spaced out: the first free times at once, then after Step, doubling up to limit. It
-// starts over after a pause that is longer than calm and than twice the current delay.
+// Pacing defines the delays of a repetition: none for the first free times, then Step, doubling up to limit. It starts
+// over after a pause longer than calm and than twice the current delay.
 type Pacing struct {
 	free  int
 	Step  time.Duration
@@ -470,8 +470,8 @@ func (r *Repetition) Happened(now time.Time) {
 	r.last = now
 }
 
-// Operations that are repeated because others keep writing are delayed up to the reapply interval, but up to these
-// durations at least: a short reapply interval in a manifest or component must not put the operator into a hot loop.
+// Operations that are repeated because others keep writing are delayed by up to the reapply interval, or up to these
+// durations if they are longer: a short reapply interval in a manifest or component must not cause a hot loop.
 const (
 	leastCorrectionLimit   = 10 * time.Minute
 	leastVerificationLimit = time.Minute
@@ -499,12 +499,12 @@ func (o OwnerMemory) Retry(key types.ObjectID, now time.Time) time.Duration {
 	return delay
 }
 
-// Barrier is what this process knows about a barrier. A process that knows nothing applies the barrier again.
+// Barrier is the state of a barrier known to this process. A process without it applies the barrier again.
 type Barrier struct {
 	Name     string
 	Raised   time.Time // when it was last applied
 	Enforced time.Time // since when it has been enforced without interruption; zero if it is not
-	// Missing says why there cannot be a barrier; empty if there can.
+	// Missing is the reason why there cannot be a barrier; empty if there can be one.
 	Missing string
 }
 
@@ -518,8 +518,8 @@ func Validate(wanted []*prepare.Object, items []*inventory.Item, additional []in
 	return nil
 }
 
-// holding refuses policies of objects that others depend on. They cannot be purged, nor be hooks; and a propagation
-// policy would promise what cannot be kept, since what goes with them has no owner references to them.
+// holding rejects policies that are not allowed for objects with content. Such objects cannot be purged or be hooks. A
+// propagation policy would have no effect on their content, which has no owner references to them.
 func holding(wanted []*prepare.Object) []string {
 	var problems []string
 	for _, t := range wanted {

@@ -56,7 +56,7 @@ func (r *Reporter) Awaits(item *inventory.Item, message string) {
 	r.AwaitsHealth(item, message, inventory.Notice{})
 }
 
-// AwaitsHealth is Awaits with a notice that says what else is known about the dependent, such as its grade.
+// AwaitsHealth is Awaits with a notice that has further details about the dependent, such as its grade.
 func (r *Reporter) AwaitsHealth(item *inventory.Item, message string, health inventory.Notice) {
 	health.Message = message
 	r.add(&r.result.Waits, item, health)
@@ -74,7 +74,7 @@ func (r *Reporter) HasFailures() bool {
 	return len(r.result.Failures) > 0
 }
 
-// Grades reports how well a dependent does its job, as far as that is known.
+// Grades reports the grade of a dependent if it is known and not Healthy.
 func (r *Reporter) Grades(item *inventory.Item, grade status.Grade, message string) {
 	if grade != "" && grade != status.GradeHealthy {
 		r.add(&r.result.Unhealthy, item, inventory.Notice{Message: message, Grade: grade})
@@ -107,7 +107,7 @@ func (r *Reporter) add(list *[]inventory.Notice, item *inventory.Item, notice in
 	*list = append(*list, notice)
 }
 
-// Holds reports that redundant dependents are not deleted, because there are too many.
+// Holds reports the redundant dependents that are not deleted without approval.
 func (r *Reporter) Holds(held *inventory.HeldDeletions) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -174,17 +174,17 @@ func Index(items []*inventory.Item) map[types.ObjectID]*inventory.Item {
 	return byKey
 }
 
-// Deletion says how a dependent is deleted.
+// Deletion describes how a dependent is deleted.
 type Deletion struct {
 	Orphan bool           // orphan it instead
 	Verb   inventory.Verb // the action to report when it is gone
 	Wave   int            // the wave to report
 	Why    string         // the reason to report
-	// Prune is what happens to a redundant object; empty if the object is deleted for another reason.
+	// Prune is the policy for a redundant object; empty if the object is deleted for another reason.
 	Prune inventory.PrunePolicy
 }
 
-// Ending is what to do about an object that should be gone.
+// Ending is the action on an object that should be gone.
 type Ending int
 
 const (
@@ -198,10 +198,10 @@ const (
 	RefuseEnd                     // fail: it must not be deleted, and its item must not be dropped
 )
 
-// notOurs is why a recorded object is neither deleted nor orphaned.
+// notOurs is the reason why a recorded object is neither deleted nor orphaned.
 const notOurs = "is recorded as a dependent, but has neither the owner label nor fields of the field manager of its owner, and is left alone"
 
-// recordsStay is why a recorded object that itself records dependents is neither deleted nor orphaned.
+// recordsStay is the reason why a recorded object that itself records dependents is neither deleted nor orphaned.
 const recordsStay = "is part of a record of dependents, and is left alone"
 
 const (
@@ -292,7 +292,7 @@ func markedByText(operator string) string {
 		"to keep the object, remove both its label and its annotation %s", operator, operator+"/"+types.AnnotationKeySuffixOwnerId), 2*maxRivalText)
 }
 
-// deletionText says that an object is being deleted, and what its deletion waits for.
+// deletionText returns a message that an object is being deleted, with the reason for the wait.
 func (s Situation) deletionText() string {
 	const plain = "being deleted"
 	if s.Seen.Message == "" || s.Seen.Message == plain {
@@ -311,7 +311,7 @@ func (s Situation) isOthers(item *inventory.Item) bool {
 	return s.Seen.UID != item.UID
 }
 
-// adopter says that an object stays because it has the label of another owner; empty if it has none.
+// adopter returns a message that an object stays because it has another owner's label; empty if it has none.
 func (s Situation) adopter() string {
 	switch {
 	case s.Seen.Owner == "":
@@ -330,21 +330,20 @@ func (s Situation) wasOrphaned(item *inventory.Item) bool {
 	return s.Proven && s.Seen.Owner == "" && s.Whose == "" && !prepare.DefinesTypes(item.GroupVersionKind().GroupKind())
 }
 
-// maxDeletionRetries is how often the API server is made to retry. By then, the interval is about that at which it
-// retries by itself, and the failure does not go away.
+// maxDeletionRetries is the maximum number of retries that the API server is made to do. By then, the interval is about
+// that of its own retries, and the failure is permanent.
 const maxDeletionRetries = 8
 
-// FailedDeletion counts the failures of the API server to delete one object, and spaces out the retries that it is made
-// to do.
+// FailedDeletion counts the API server's failures to delete one object, and spaces out the forced retries.
 type FailedDeletion struct {
 	uid      apitypes.UID
 	failures int
 	next     time.Time // when the next failure counts
 }
 
-// Next reports whether the API server is to be made to retry now, and how long to wait before Next is called again;
-// zero if that is not needed. The first failure is only noted, because the API server usually retries at once. The
-// intervals begin with a second, and double.
+// Next reports whether to make the API server retry now, and how long to wait before calling Next again; zero if that
+// is not needed. It only counts the first failure, because the API server usually retries at once. The intervals start
+// at one second, and double.
 func (f *FailedDeletion) Next(uid apitypes.UID, now time.Time) (retry bool, wait time.Duration) {
 	if f.uid != uid {
 		*f = FailedDeletion{uid: uid}
@@ -364,13 +363,13 @@ func (f *FailedDeletion) Next(uid apitypes.UID, now time.Time) (retry bool, wait
 	return f.failures > 1, wait
 }
 
-// Owner is an owner as decisions need it.
+// Owner has the parts of an owner that decisions need.
 type Owner struct {
 	// ID identifies the owner; Label is the value of its owner label.
 	ID, Label string
-	// Namespace is the namespace of namespaced objects that do not name one.
+	// Namespace is the default namespace of namespaced objects.
 	Namespace string
-	// Home are the namespaces that hold what the owner itself needs.
+	// Home are the namespaces of objects that the owner itself needs.
 	Home []string
 	// Self is the owner's own object; nil if it is in another cluster.
 	Self types.ObjectKey
@@ -378,12 +377,12 @@ type Owner struct {
 	AdditionalManagedTypes []inventory.TypeInfo
 }
 
-// isHome reports whether deleting the object of an item would delete the owner: the object is a namespace that holds
-// what the owner needs, or defines the owner's type.
+// isHome reports whether deleting the object of an item would delete the owner: the object is a namespace that the
+// owner needs, or defines the owner's type.
 func (o Owner) isHome(item *inventory.Item) bool { return o.WhyOrphaned(item) != "" }
 
-// WhyOrphaned says why an object is orphaned instead of deleted because the owner needs it; empty if the owner does
-// not.
+// WhyOrphaned returns the reason why an object that the owner needs is orphaned instead of deleted; empty if the owner
+// does not need it.
 func (o Owner) WhyOrphaned(item *inventory.Item) string {
 	kind := item.GroupVersionKind().GroupKind()
 	switch {
@@ -399,7 +398,7 @@ func (o Owner) WhyOrphaned(item *inventory.Item) string {
 }
 
 // ProtectHome sets the delete policy Orphan on the namespaces that the owner needs, and on the definition of its type,
-// whatever their annotations say. It changes the items.
+// regardless of their annotations. It changes the items.
 func (o Owner) ProtectHome(items []*inventory.Item) {
 	for _, item := range items {
 		item.DeletePolicy = o.DeletePolicy(item, item.DeletePolicy)
@@ -414,8 +413,8 @@ func (o Owner) DeletePolicy(item *inventory.Item, declared inventory.DeletePolic
 	return declared
 }
 
-// Ending decides what to do about an object that should be gone. Objects that the owner needs are gone only after the
-// owner; so it does not wait until they are.
+// Ending decides what to do about an object that should be gone. It does not wait for objects that the owner needs,
+// because they are gone only after the owner.
 func (o Owner) Ending(item *inventory.Item, s Situation, d Deletion) (Ending, string) {
 	if o.isHome(item) {
 		s.Seen.Deleting = false

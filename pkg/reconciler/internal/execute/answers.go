@@ -56,8 +56,7 @@ func IsOutdated(err error) bool {
 // IsInvalid reports whether the server rejected the content of an object.
 func IsInvalid(err error) bool { return err != nil && apierrors.IsInvalid(err) && !IsOutdated(err) }
 
-// IsImmutable reports whether the server says that it refused a change because the field cannot be changed. It says so
-// in many ways, not all of which are known.
+// IsImmutable reports whether the server rejected a change of an immutable field. It recognizes only known messages.
 func IsImmutable(err error) bool {
 	hints := []string{"immutable", "Forbidden: updates to", "may not be changed", "may not change", "may not be updated", "cannot change roleRef"}
 	return IsInvalid(err) && slices.ContainsFunc(hints, func(hint string) bool { return strings.Contains(err.Error(), hint) })
@@ -75,7 +74,8 @@ func detailsOf(err error) metav1.StatusDetails {
 // lacksNamespace reports whether an object cannot be created because its namespace does not exist.
 func lacksNamespace(err error) bool { return IsNotFound(err) && detailsOf(err).Kind == "namespaces" }
 
-// Awaitable returns what a failed write waits for, if it can succeed later without a change of the manifest.
+// Awaitable returns the reason to wait after a failed write, if that can succeed later without a change of the
+// manifest.
 func Awaitable(err error) (reason string, ok bool) {
 	if cluster.IsNoMatch(err) {
 		return "its type is not served", true
@@ -107,7 +107,7 @@ func Awaitable(err error) (reason string, ok bool) {
 	}
 }
 
-// webhookFailure returns what the API server says about the failed call of a webhook; empty if none failed.
+// webhookFailure returns the API server's message about a failed webhook call; empty if none failed.
 func webhookFailure(status metav1.Status) string {
 	const calling, converting = "failed calling webhook", "conversion webhook for "
 	if _, rest, found := strings.Cut(status.Message, calling); found && status.Code == http.StatusInternalServerError {
@@ -140,7 +140,7 @@ func IsRefusal(err error) bool {
 	}
 }
 
-// DeniedBy reports whether a ValidatingAdmissionPolicy denied the request, whose name begins with the given text.
+// DeniedBy reports whether a ValidatingAdmissionPolicy whose name begins with the given text denied the request.
 func DeniedBy(err error, name string) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"+name)
 }
@@ -169,15 +169,15 @@ func Is[E error](err error) bool {
 	return is
 }
 
-// IsFailure reports whether an error means that something has failed, so that on-failure hooks run. Whatever may
-// succeed without a change of the input does not count, nor do objects of other owners.
+// IsFailure reports whether an error triggers on-failure hooks. Errors that may go away without a change of the input
+// do not count, and neither do objects of other owners.
 func IsFailure(err error) bool {
 	refused, isRefused := errors.AsType[*inventory.RefusedError](err)
 	return isRefused && !refused.Foreign || err != nil && (apiserver.IsDenied(err) || apiserver.IsAdmission(err))
 }
 
-// ErrOtherScope means that an object cannot exist as recorded, because its type has another scope now. The client's
-// knowledge of the scope may be outdated, which the caller has to check.
+// ErrOtherScope means that an object cannot exist as recorded, because its type has another scope now. The caller must
+// check whether the client's knowledge of the scope is outdated.
 var ErrOtherScope = errors.New("its type has another scope")
 
 // IsNoDryRun reports whether a dry run failed merely because a webhook does not support dry runs.
@@ -197,9 +197,9 @@ func (e *UnknownTypeError) Error() string {
 
 func (e *UnknownTypeError) Unwrap() error { return e.Err }
 
-// Join joins errors that are not nil. Callers give up on an error that a retry cannot cure; so the result is a
-// *inventory.RefusedError only if each error is one, and a missing permission only if each error is that or a refusal. The others
-// keep their text only.
+// Join joins errors that are not nil. Since callers give up on permanent errors, the result is a
+// *inventory.RefusedError only if all errors are, and a missing permission only if all errors are missing permissions
+// or refusals. Otherwise, such errors keep only their text.
 func Join(errs ...error) error {
 	errs = slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
 	refused := Is[*inventory.RefusedError]
@@ -234,10 +234,10 @@ func (api *Server) group(ctx context.Context, name string) (*cluster.Group, erro
 	return answer()
 }
 
-// served returns the mappings of a type that is served now, the preferred version first. It returns none only if there
-// cannot be objects that anybody could read: no version is served, and no CustomResourceDefinition defines the type
-// (apart from one that is being deleted). If the server does not prove that, the error is an *UnknownTypeError; if a
-// definition serves no version, it is a *RefusedError.
+// served returns the mappings of a type that is served now, the preferred version first. It returns none only if no
+// readable objects can exist: no version is served, and no CustomResourceDefinition defines the type (apart from ones
+// that are being deleted or were never established). If the server does not prove that, the error is an
+// *UnknownTypeError; if a definition serves no version, it is a *RefusedError.
 func (api *Server) served(ctx context.Context, kind schema.GroupKind) ([]*meta.RESTMapping, error) {
 	group, err := api.group(ctx, kind.Group)
 	if err != nil {
@@ -292,7 +292,7 @@ func (api *Server) definition(ctx context.Context, kind schema.GroupKind) (*apie
 	return nil, nil
 }
 
-// LookServed is Look for an object that should be gone. Only the server can tell that it is, not the observer.
+// LookServed is Look for an object that should be gone. Only the server, not the observer, can prove that it is gone.
 func (api *Server) LookServed(ctx context.Context, item *inventory.Item) (decide.Situation, error) {
 	// Whether an object without our label is still ours also depends on its annotations, which the observer does not
 	// have.
@@ -366,8 +366,8 @@ func (api *Server) ServedNow(ctx context.Context, kind schema.GroupKind) (*meta.
 // undeclaredField matches how the server names a field that is not in the schema of a type.
 var undeclaredField = regexp.MustCompile(`(\.[^\s:]+): field not declared in schema`)
 
-// Undeclared returns the unknown fields because of which an apply was refused, sorted. Other writes drop such fields
-// with a warning, but an apply is refused.
+// Undeclared returns the unknown fields that caused an apply to be rejected, sorted. Other writes drop such fields with
+// a warning, but an apply is refused.
 func Undeclared(err error) []string {
 	var fields []string
 	for _, match := range undeclaredField.FindAllStringSubmatch(err.Error(), -1) {

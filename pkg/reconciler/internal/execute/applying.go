@@ -40,7 +40,7 @@ import (
 func (x *Executor) marks(t *prepare.Object) (labels, annotations map[string]string) {
 	annotations = map[string]string{x.Server.Keys.OwnerAnnotation: x.Owner.ID, x.Server.Keys.Digest: t.Digest}
 	if t.Ordered {
-		// A lost record is made again from it. It is no part of the digest.
+		// A lost record is rebuilt from it. It is not part of the digest.
 		annotations[x.Server.Keys.Prefix+types.AnnotationKeySuffixDeleteOrder] = strconv.Itoa(t.DeleteOrder)
 	}
 	return map[string]string{x.Server.Keys.OwnerLabel: x.Owner.Label}, annotations
@@ -61,8 +61,8 @@ func overlay(entries, recent map[string]string) map[string]string {
 	return result
 }
 
-// Apply makes the apply request. It creates a missing namespace if the policy says so, leaves out fields that the server
-// does not know, and reports warnings of the server.
+// Apply makes the apply request. It creates a missing namespace if the policy permits that, omits fields unknown to the
+// server, and reports the server's warnings.
 func (x *Executor) Apply(ctx context.Context, t *prepare.Object, item *inventory.Item, s decide.Situation, action decide.Action) (*unstructured.Unstructured, error) {
 	live, err := x.read(ctx, t, item, s, action)
 	if err != nil {
@@ -141,9 +141,9 @@ func (x *Executor) marked(t *prepare.Object) (*unstructured.Unstructured, error)
 	return object, nil
 }
 
-// Desired returns the manifest as it is applied to the observed object: an object whose outcome has to be recorded has
-// our finalizer until then. Ignored fields that others own in the live object are left out; live is needed only if
-// there are ignored fields.
+// Desired returns the manifest to apply to the observed object. An object whose outcome has to be recorded has our
+// finalizer until then. Ignored fields that others own in the live object are omitted; live is needed only if there are
+// ignored fields.
 func (x *Executor) Desired(t *prepare.Object, item *inventory.Item, s decide.Situation, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	object, err := x.marked(t)
 	if err != nil {
@@ -153,8 +153,8 @@ func (x *Executor) Desired(t *prepare.Object, item *inventory.Item, s decide.Sit
 		return nil, err
 	}
 	recorded := s.Exists && item.Phase == inventory.PhaseReady && !x.Holds(s)
-	// What has ended already, such as a hook of another operator that is taken over, needs no finalizer for the moment
-	// until that is recorded.
+	// An object that has already ended, such as a hook taken over from another operator, needs no finalizer until that
+	// is recorded.
 	ended := s.Exists && s.Seen.Status == status.CurrentStatus && t.RemovesItself && t.PurgeOrder == nil && !x.Holds(s)
 	if t.Decisive && x.Retains && !recorded && !ended {
 		controllerutil.AddFinalizer(object, x.Finalizers.Outcome)
@@ -164,7 +164,7 @@ func (x *Executor) Desired(t *prepare.Object, item *inventory.Item, s decide.Sit
 
 // withoutCeded returns an object without the ignored fields that others own, or have removed, in the live object.
 func (x *Executor) withoutCeded(object *unstructured.Unstructured, t *prepare.Object, item *inventory.Item, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	// A suspended form declares what has to be so.
+	// A suspended form keeps all its fields.
 	if live == nil || len(t.IgnoreFields) == 0 || t.Suspended {
 		return object, nil
 	}
@@ -201,8 +201,8 @@ func (x *Executor) createNamespace(ctx context.Context, name string) error {
 	return outcome()
 }
 
-// RemoveSurplus removes what other field managers added to the declared fields, as far as the update policy says so. It
-// returns the new object and the removed fields; nil if it removed nothing.
+// RemoveSurplus removes fields that other field managers added to the declared ones, as far as the update policy
+// demands. It returns the new object and the removed fields; nil if it removed nothing.
 func (x *Executor) RemoveSurplus(
 	ctx context.Context, t *prepare.Object, item *inventory.Item, object *unstructured.Unstructured, metadata bool,
 ) (*unstructured.Unstructured, []fieldpath.Path, error) {
@@ -280,7 +280,7 @@ func (x *Executor) Reclaims(policy inventory.UpdatePolicy, manager string) bool 
 }
 
 // IsLeftAlone reports whether a dependent may differ from its manifest, is not corrected because of its drift policy,
-// and has to be compared all the same.
+// and still has to be compared.
 func (p *Preview) IsLeftAlone(t *prepare.Object, d decide.Decision, s decide.Situation) bool {
 	if !p.LeftAlone || !s.Exists || s.Seen.Owner != p.x.Owner.Label || t.Reconcile == inventory.ReconcilePolicyOnce || t.Drift == inventory.DriftPolicyCorrect {
 		return false
@@ -316,7 +316,8 @@ func (p *Preview) addLeftAlone(change *inventory.Change, t *prepare.Object, c co
 	change.Before, change.After, change.Changed = Presentable(c.before, p.x.Server.Keys), Presentable(c.after, p.x.Server.Keys), p.changedFields(c)
 }
 
-// changedFields says who changed, removed or added each field, and when; nothing if field ownership cannot be read.
+// changedFields returns the changed, removed and added fields with their writers and times; nil if field ownership
+// cannot be read.
 func (p *Preview) changedFields(c comparison) []inventory.FieldChange {
 	fields, err := fieldset.Gained(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.x.Server.FieldOwner)
 	if err != nil {
@@ -344,10 +345,10 @@ func fieldChange(path fieldpath.Path, writer fieldset.Writer) inventory.FieldCha
 	return change
 }
 
-// RejectionText says that the API server has rejected a desired object, and what helps if a field cannot be changed, or
-// a list has a key twice. The prefix is that of annotations.
+// RejectionText returns a message that the API server has rejected a desired object, with a remedy if a field is
+// immutable or a list has duplicate keys. The prefix is the prefix of annotations.
 func RejectionText(t *prepare.Object, prefix string, err error) string {
-	// What the server says about a whole spec ends with a difference of several lines.
+	// The server's message about a whole spec ends with a diff of several lines.
 	text := "rejected by the API server: " + strings.TrimRight(err.Error(), " \n")
 	if IsImmutable(err) && !t.RecreateIfImmutable && t.Update != inventory.UpdatePolicyRecreate {
 		text += fmt.Sprintf("; to recreate the object, set the annotation %s: \"true\"", prefix+types.AnnotationKeySuffixRecreateIfImmutable)
@@ -358,18 +359,18 @@ func RejectionText(t *prepare.Object, prefix string, err error) string {
 	return text
 }
 
-// duplicateEntries is what the API server says of a list that has a key several times, such as the name of an
-// environment variable, or the number of a container's port. Other requests than an apply may have such lists.
+// duplicateEntries is the API server's message about a list with duplicate keys, such as the names of environment
+// variables or the numbers of container ports. Only apply requests reject such lists.
 const duplicateEntries = "duplicate entries for key"
 
-// An apply request merges the manifest with what others and the server itself have set. So the API server may reject
-// the result although it would accept the manifest: another client has renamed a port, or a default does not go with a
-// new value. Then the object is replaced by its manifest, if the update policy permits that. If that is rejected as
-// well, a field cannot be changed.
+// An apply request merges the manifest with fields set by others and by the server. So the API server may reject the
+// result although it would accept the manifest: another client has renamed a port, or a default conflicts with a new
+// value. Then the object is replaced by its manifest, if the update policy permits that. If that is rejected as well, a
+// field is immutable.
 
-// Remedy replaces an observed object for which the API server has rejected an apply request as invalid (cause) by its
-// manifest, which can be applied then, and returns the response. It returns nil if the object cannot be updated, and may
-// be recreated if ProbeCreation permits it. The error is the cause if nothing helps.
+// Remedy handles an apply request that the API server has rejected as invalid (cause): it replaces the observed object
+// by its manifest, which can then be applied, and returns the response. It returns nil if the object cannot be updated
+// but may be recreated, provided that ProbeCreation permits that. It returns the cause if there is no remedy.
 func (x *Executor) Remedy(ctx context.Context, t *prepare.Object, item *inventory.Item, s decide.Situation, cause error) (*unstructured.Unstructured, error) {
 	live, err := x.readUnchanged(ctx, item, s)
 	if apierrors.IsForbidden(err) {
@@ -411,9 +412,9 @@ func (x *Executor) readUnchanged(ctx context.Context, item *inventory.Item, s de
 	return live, err
 }
 
-// replacement returns the object that replaces the live one: the manifest, what Kubernetes maintains, and labels and
-// annotations of others that the update policy keeps. Kept are other fields that the policy keeps, and that it does not
-// have.
+// replacement returns the object that replaces the live one: the manifest, fields that Kubernetes maintains, and labels
+// and annotations of others that the update policy keeps. kept are other fields that the policy keeps and the object
+// lacks.
 func (x *Executor) replacement(
 	t *prepare.Object, item *inventory.Item, s decide.Situation, live *unstructured.Unstructured,
 ) (object *unstructured.Unstructured, kept []fieldpath.Path, err error) {
@@ -451,8 +452,7 @@ func (x *Executor) replacement(
 	return object, kept, nil
 }
 
-// othersFields returns the fields of an object that only managers have whose fields are reclaimed, and that need not
-// stay.
+// othersFields returns the fields of an object that belong only to reclaimed managers and need not stay.
 func (x *Executor) othersFields(t *prepare.Object, live *unstructured.Unstructured, reclaim func(manager string) bool) ([]fieldpath.Path, error) {
 	fields, err := fieldset.Surplus(t.Key.GroupKind, live.GetManagedFields(), x.Server.FieldOwner, reclaim, t.IgnoreFields...)
 	if err != nil {
@@ -461,9 +461,9 @@ func (x *Executor) othersFields(t *prepare.Object, live *unstructured.Unstructur
 	return fields, nil
 }
 
-// ProbeCreation returns the error with which the API server would reject the manifest if it had to create the object
-// now. The object may exist: what does not fit is rejected before the server finds that out. What is missing only
-// because the object exists, such as quota, does not count.
+// ProbeCreation returns the error with which the API server would now reject the creation of the object. The object may
+// exist: the server rejects an invalid manifest before it detects that. Errors that result from the existing object,
+// such as exceeded quota, do not count.
 func (x *Executor) ProbeCreation(ctx context.Context, t *prepare.Object, item *inventory.Item) error {
 	object, err := x.Desired(t, item, decide.Situation{}, nil)
 	if err != nil {
@@ -483,8 +483,8 @@ func (x *Executor) ProbeCreation(ctx context.Context, t *prepare.Object, item *i
 	}
 }
 
-// restoredAccount returns the fields of a pod template that name a ServiceAccount, although the manifest has dropped
-// it, and nobody else declares it: the deprecated field serviceAccount, which the API server adds, brings it back.
+// restoredAccount returns the fields of a pod template that still name a ServiceAccount although the manifest has
+// dropped it and nobody else declares it: the API server restores it from the deprecated field serviceAccount.
 func (x *Executor) restoredAccount(t *prepare.Object, object *unstructured.Unstructured) ([]fieldpath.Path, error) {
 	pod, ok := podSpecs[t.Key.GroupKind]
 	if !ok {

@@ -28,8 +28,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 )
 
-// Show shows what a decision would make of an object. The decision must be repeated (again) if the object has changed
-// since it was observed.
+// Show completes a change with the effect of a decision on an object. The decision must be repeated (again) if the
+// object has changed since it was observed.
 func (p *Preview) Show(ctx context.Context, change *inventory.Change, t *prepare.Object, d decide.Decision, s decide.Situation) (again bool, err error) {
 	if p.IsLeftAlone(t, d, s) {
 		return p.showLeftAlone(ctx, change, t, s)
@@ -123,8 +123,8 @@ func (p *Preview) apply(ctx context.Context, t *prepare.Object, d decide.Decisio
 	return object, err
 }
 
-// declaring returns a desired object that declares all its fields: an object that is created again has them, whoever
-// owned them before.
+// declaring returns a desired object that declares all its fields: a recreated object has them, whoever owned them
+// before.
 func declaring(t *prepare.Object) *prepare.Object {
 	all := *t
 	all.IgnoreFields = nil
@@ -183,8 +183,8 @@ func conflictsOf(taken []fieldset.Taking, err error) []inventory.FieldChange {
 	return changes
 }
 
-// recreated completes the change of an object that would be recreated, so that nothing remains that others own. Since
-// the server refuses to create an object that exists, it has made a dry run of an update.
+// recreated completes the change of an object that would be recreated, by removing fields that others own. The object
+// is from a dry run of an update, because the server refuses to create an object that exists.
 func (p *Preview) recreated(change *inventory.Change, t *prepare.Object, s decide.Situation, object *unstructured.Unstructured) error {
 	manifest, err := p.x.Manifests.Of(t)
 	if err != nil {
@@ -205,9 +205,9 @@ func (p *Preview) changedBy(c comparison) string {
 	return decide.ChangedByOthers
 }
 
-// Changers names the clients that changed fields of an object, and the fields, given the managed fields before (nil if
-// not known) and after it was applied, and the fields that are removed then; empty if that is not known. Fields that
-// others have removed have no owner.
+// Changers returns the names of the clients that changed fields of an object, and the fields; empty if not known. It
+// takes the managed fields before (nil if not known) and after the object was applied, and the fields that are then
+// removed. Fields that others have removed have no owner.
 func (x *Executor) Changers(before, after []metav1.ManagedFieldsEntry, surplus []fieldpath.Path) string {
 	fields := surplus
 	if before != nil {
@@ -262,8 +262,8 @@ func (p *Preview) showMark(change *inventory.Change, t *prepare.Object, s decide
 	change.Before, change.After = Presentable(s.Live, p.x.Server.Keys), Presentable(after, p.x.Server.Keys)
 }
 
-// Preview shows what a decision would make of an object: by dry runs or, where they are not possible, from the manifest
-// and the definition of the type. It is safe for concurrent use for different objects.
+// Preview shows the effect of a decision on an object: by dry runs or, if they are not possible, from the manifest and
+// the live object. It is safe for concurrent use for different objects.
 type Preview struct {
 	// CreatesNamespaces means that Apply would create missing namespaces.
 	CreatesNamespaces bool
@@ -325,7 +325,7 @@ func (p *Preview) isProvided(t *prepare.Object) bool {
 }
 
 // Presentable returns a copy of an object without the status and the metadata that the server and the reconciler
-// maintain; nil of nil.
+// maintain; nil for nil.
 func Presentable(object *unstructured.Unstructured, keys prepare.Keys) *unstructured.Unstructured {
 	if object == nil {
 		return nil
@@ -403,13 +403,13 @@ func (p *Preview) show(change *inventory.Change, t *prepare.Object, s decide.Sit
 }
 
 // removeLocally removes fields of others that the write would remove: all of them if the object is recreated, otherwise
-// those that the update policy names.
+// those that the update policy reclaims.
 func (p *Preview) removeLocally(object *unstructured.Unstructured, t *prepare.Object, recreate bool, manifest *unstructured.Unstructured) error {
 	surplus, err := p.x.othersFields(t, object, func(manager string) bool { return recreate || p.x.Reclaims(t.Update, manager) })
 	if err != nil {
 		return err
 	}
-	// Field ownership does not show yet that newly declared fields become ours.
+	// The field ownership does not include newly declared fields yet.
 	surplus = slices.DeleteFunc(surplus, func(path fieldpath.Path) bool { return fieldset.Exists(manifest.Object, path) })
 	fieldset.Remove(object.Object, surplus, nil)
 	return nil
@@ -427,7 +427,7 @@ func (p *Preview) Orphaned(object *unstructured.Unstructured) *unstructured.Unst
 }
 
 // forgetAllocated removes values that differ each time the object is created: its UID, which the Job controller puts
-// into labels, and what is allocated to Services.
+// into labels, and the values allocated to Services.
 func (p *Preview) forgetAllocated(t *prepare.Object, object *unstructured.Unstructured, uid apitypes.UID) {
 	if uid != "" {
 		forgetValue(object.Object, string(uid))
@@ -475,16 +475,16 @@ func forgetValue(node any, value string) (empty bool) {
 	return false
 }
 
-// missingTexts are what the admission plugins for pods say if an object does not exist that a pod refers to, by the
-// kind of that object.
+// missingTexts are the messages of the pod admission plugins about missing objects that a pod refers to, by the kind of
+// the missing object.
 var missingTexts = map[schema.GroupKind]string{
 	{Kind: "ServiceAccount"}:                            `serviceaccount "%s" not found`,
 	{Group: "scheduling.k8s.io", Kind: "PriorityClass"}: `no PriorityClass with name %s was found`,
 	{Group: "node.k8s.io", Kind: "RuntimeClass"}:        `RuntimeClass "%s" not found`,
 }
 
-// comesBefore reports whether the API server has refused an object only because another one does not exist yet, which
-// Apply would create before it.
+// comesBefore reports whether the API server has refused an object only because another one, which Apply would create
+// before it, does not exist yet.
 func (p *Preview) comesBefore(t *prepare.Object, err error) bool {
 	if !apierrors.IsForbidden(err) && !IsNotFound(err) {
 		return false

@@ -97,8 +97,8 @@ func (x *Executor) RetryDeletion(ctx context.Context, item *inventory.Item, s de
 	return err
 }
 
-// Orphan removes all our marks from the observed object, so that others may adopt it. What remains says who has
-// released it, and may take it back.
+// Orphan removes all our marks from the observed object, so that others may adopt it. The digest annotation then
+// identifies the owner that released it and may take it back.
 func (x *Executor) Orphan(ctx context.Context, item *inventory.Item, s decide.Situation) error {
 	object := reference(item, s)
 	changes := map[string]any{

@@ -52,10 +52,10 @@ func (api *Server) Read(send func() error) error {
 	return send()
 }
 
-// Mutate makes a request that may change something. The caller has already observed what the request is guarded by. If
-// another process takes over the owner only after the permission, the guard fails as soon as that process has changed
-// the object. (A create has no guard that would fail if the other process does not want the object, and found that it
-// does not exist.)
+// Mutate makes a request that may change something. The caller must already have observed the state that guards the
+// request. If another process takes over the owner after the permission, the guard fails as soon as that process has
+// changed the object. (A create has no such guard: it succeeds even if the other process does not want the object and
+// has found it absent.)
 func (api *Server) Mutate(operation string, send func() error) error {
 	if api.Permit != nil {
 		if err := api.Permit(); err != nil {
@@ -66,7 +66,7 @@ func (api *Server) Mutate(operation string, send func() error) error {
 	return send()
 }
 
-// Look returns what is known about a dependent, and reads it only if the observer cannot tell.
+// Look returns the situation of a dependent. It reads the dependent only if the observer does not know it.
 func (api *Server) Look(ctx context.Context, item *inventory.Item) (decide.Situation, error) {
 	if s, ok := api.Known(item); ok {
 		return s, nil
@@ -76,8 +76,8 @@ func (api *Server) Look(ctx context.Context, item *inventory.Item) (decide.Situa
 	return s, err
 }
 
-// Known returns what the observer knows about a dependent; ok means that it need not be read. The observer does not
-// watch objects without our label.
+// Known returns the situation of a dependent according to the observer; ok means that it need not be read. The observer
+// does not watch objects without our label.
 func (api *Server) Known(item *inventory.Item) (s decide.Situation, ok bool) {
 	seen, view := api.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	switch {
@@ -90,7 +90,7 @@ func (api *Server) Known(item *inventory.Item) (s decide.Situation, ok bool) {
 	}
 }
 
-// Renew gives the observer an answer of the server about an object that it has an older state of, or another status.
+// Renew passes the server's answer about an object to the observer, if the observer has an observation of it.
 func (api *Server) Renew(item *inventory.Item, s decide.Situation, err error) {
 	if _, view := api.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name); err == nil && s.Exists && view == observe.Present {
 		api.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.Seen)
@@ -140,7 +140,7 @@ func (api *Server) situationOf(object *unstructured.Unstructured, err error) (de
 	return s, nil
 }
 
-// named returns the owner with the ID as messages name it; empty if they have the ID.
+// named returns the name of the owner in messages; empty if they use the ID.
 func (api *Server) named(owner string) string {
 	_, name, found := strings.Cut(owner, "/")
 	if api.OwnerKind == "" || !found {
@@ -167,8 +167,8 @@ func (api *Server) get(ctx context.Context, item *inventory.Item, request func(r
 	return object, nil
 }
 
-// Observer answers from watches what is known about dependents; see observe.Cache. Owners are identified by the value
-// of their label.
+// Observer provides the state of dependents from watches; see observe.Cache. Owners are identified by the value of
+// their label.
 type Observer interface {
 	Watch(ctx context.Context, owner string, needs []observe.Need) error
 	Get(gvk schema.GroupVersionKind, namespace, name string) (observe.Observation, observe.View)
@@ -177,17 +177,17 @@ type Observer interface {
 	Version(name observe.Name) (version string, view observe.View)
 }
 
-// Config is what the servers of one reconciler have in common. All fields but Reading are required.
+// Config has the parts that all servers of one reconciler share. All fields but Reading are required.
 type Config struct {
 	Client cluster.Client
 	// Reading makes the reads that Client may not make; nil if there is no such client.
 	Reading  cluster.Client
 	Observer Observer
 	Reader   *observe.Reader
-	// Judges are those of Reader.
+	// Judges are the judges of Reader.
 	Judges *judges.Judges
 	Keys   prepare.Keys
-	// OwnerKind is what owners are called in messages; empty if they have the ID.
+	// OwnerKind is the kind of owners in messages; empty if messages use the ID.
 	OwnerKind string
 	// FieldOwner is the field manager of all writes.
 	FieldOwner string
@@ -224,7 +224,8 @@ type Executor struct {
 	namespaces sync.Map // functions that create missing namespaces, and return the outcome, by name
 }
 
-// MaxAttempts is how often a write is attempted while the object keeps changing; each attempt is a new decision.
+// MaxAttempts is the maximum number of attempts of a write while the object keeps changing; each attempt is a new
+// decision.
 const MaxAttempts = 5
 
 // CreateOnly is a resource version that no object has. An apply with it creates the object or fails with a conflict; so

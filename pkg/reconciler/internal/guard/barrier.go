@@ -28,8 +28,8 @@ import (
 )
 
 const (
-	// DefaultPause is how long a barrier must be enforced by one instance of the API server until all instances are
-	// taken to enforce it.
+	// DefaultPause is the time for which one instance of the API server must enforce a barrier before all instances are
+	// assumed to enforce it.
 	DefaultPause = 3 * time.Second
 	// probeInterval is the time between two checks whether a new barrier is enforced, which takes up to two seconds.
 	probeInterval = time.Second
@@ -145,8 +145,8 @@ func (bs *Barriers) PutUp(ctx context.Context, item *inventory.Item, b *Barrier)
 	return awaited, nil
 }
 
-// doWithout notes that the object cannot have a barrier if the error says so; otherwise it returns the error. Without a
-// barrier, the object is deleted as soon as it has no instances.
+// doWithout records that the object cannot have a barrier if the error means that; otherwise it returns the error.
+// Without a barrier, the object is deleted as soon as it has no instances.
 func (bs *Barriers) doWithout(ctx context.Context, item *inventory.Item, b *Barrier, err error) error {
 	var reason string
 	switch {
@@ -166,7 +166,7 @@ func (bs *Barriers) doWithout(ctx context.Context, item *inventory.Item, b *Barr
 	return nil
 }
 
-// Reach notes that the pass has come to an item, and so decides about its barrier itself.
+// Reach records that the pass has reached an item, and so decides about its barrier itself.
 func (bs *Barriers) Reach(item *inventory.Item) {
 	if item.Barrier != "" {
 		bs.reached.Store(item, true)
@@ -228,9 +228,9 @@ type Barrier struct {
 	plural, group string // of the instances
 }
 
-// newBarrier returns the barrier for a CustomResourceDefinition; nil if the item has not the name of one. Its name
-// contains a hash of the UID, so that what is known about the barrier of a former CustomResourceDefinition of that name
-// does not count for this one.
+// newBarrier returns the barrier for a CustomResourceDefinition; nil if the item does not have the name of one, or
+// without a UID. Its name contains a hash of the UID, so that the known state of a barrier for a former
+// CustomResourceDefinition of that name is not reused.
 func newBarrier(reconcilerName, ownerID string, item *inventory.Item, uid apitypes.UID) *Barrier {
 	plural, group, ok := strings.Cut(item.Name, ".")
 	if !ok || uid == "" {
@@ -290,7 +290,7 @@ func (b *Barrier) objects(of *Barriers) []*unstructured.Unstructured {
 	}
 }
 
-// raise applies the objects of a barrier. Nobody else has objects of these names.
+// raise applies the objects of a barrier. No other client has objects with these names.
 func (bs *Barriers) raise(ctx context.Context, b *Barrier) error {
 	for _, object := range b.objects(bs) {
 		err := bs.Server.Mutate("update", func() error {

@@ -34,7 +34,7 @@ import (
 // namedContent is the number of objects that a message names.
 const namedContent = 3
 
-// content is what the deletion of a namespace would destroy.
+// content has the objects that the deletion of a namespace would destroy.
 type content struct {
 	objects  []string // some objects of one type, sorted
 	more     bool     // there are more objects
@@ -55,9 +55,10 @@ func (c content) String() string {
 	}
 }
 
-// contentOf searches a namespace for what its deletion would destroy: all objects that no other object in it owns, and
-// that Kubernetes does not create in each namespace. With spareDependents, dependents of the owner do not count. The
-// search ends with the first type that has such objects, and begins with the type that had some the last time.
+// contentOf searches a namespace for objects that its deletion would destroy: all objects that no other object in it
+// owns, and that Kubernetes does not create in each namespace. With spareDependents, dependents of the owner do not
+// count. The search ends with the first type that has such objects, and begins with the type that had some the last
+// time.
 func (l *Losses) contentOf(ctx context.Context, item *inventory.Item, spareDependents bool) (content, error) {
 	look := contentSearch{losses: l, namespace: item.Name}
 	if spareDependents {
@@ -92,7 +93,7 @@ func (l *Losses) contentOf(ctx context.Context, item *inventory.Item, spareDepen
 type contentSearch struct {
 	losses    *Losses
 	namespace string
-	// dependents do not count; nil if they count.
+	// dependents are the objects that do not count; nil if all count.
 	dependents map[types.ObjectID]*inventory.Item
 	found      content
 }
@@ -157,8 +158,8 @@ func (c *contentSearch) isDependent(kind schema.GroupKind, object metav1.Object)
 }
 
 // isOwned reports whether an object has owners that are all namespaced. If they exist, they are in the same namespace
-// and count themselves; otherwise garbage collection deletes the object anyway. Owners of kinds that do not count, such
-// as Leases, are no such owners.
+// and count themselves; otherwise garbage collection deletes the object anyway. Owners of transient kinds, such as
+// Leases, do not count.
 func (c *contentSearch) isOwned(object metav1.Object) bool {
 	for _, owner := range object.GetOwnerReferences() {
 		kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
@@ -190,7 +191,8 @@ func isStandard(kind schema.GroupKind, object metav1.Object) bool {
 	return isToken || slices.Contains(standard[kind], object.GetName())
 }
 
-// HoldNamespace says why a namespace must not be deleted yet, and what the user can do about it; empty if it may be.
+// HoldNamespace returns the reason why a namespace must not be deleted yet, and a remedy for the user; empty if it may
+// be deleted.
 func (l *Losses) HoldNamespace(ctx context.Context, item *inventory.Item) (string, error) {
 	found, err := l.contentOf(ctx, item, true)
 	if err != nil || found.String() == "" {
@@ -213,11 +215,11 @@ func (l *Losses) IsMarkedOrphan(ctx context.Context, item *inventory.Item) (bool
 	return err == nil && policy == inventory.DeletePolicyOrphan, nil
 }
 
-// maxBlockers is the number of types with instances that a result names. The others are named when these have none
+// maxBlockers is the maximum number of types with instances in a result. Other types are reported when these have none
 // left.
 const maxBlockers = 10
 
-// UnknownTypeDelay is how long to wait before checking again whether an API answers.
+// UnknownTypeDelay is the delay before checking again whether an API responds.
 const UnknownTypeDelay = 10 * time.Second
 
 // resolve returns the demanded types that are served. The error is an *UnknownTypeError if it is not known whether a
@@ -275,8 +277,8 @@ func (l *Losses) discover(ctx context.Context, demands []Demand, found map[schem
 	return nil
 }
 
-// unanswered returns an *UnknownTypeError if an API that does not answer may have objects of a demanded type. An API that
-// has never answered since a dependent defined it has none.
+// unanswered returns an *UnknownTypeError if an API that does not answer may have objects of a demanded type. An API
+// that has never responded since a dependent defined it has none.
 func (l *Losses) unanswered(ctx context.Context, demands []Demand, silent map[schema.GroupVersion]error) error {
 	versions := slices.SortedFunc(maps.Keys(silent), func(a, b schema.GroupVersion) int { return cmp.Compare(a.String(), b.String()) })
 	for _, version := range versions {
@@ -300,7 +302,7 @@ func (l *Losses) unanswered(ctx context.Context, demands []Demand, silent map[sc
 	return nil
 }
 
-// firstCheck is how long Kubernetes takes at most for the first check whether a new APIService is available.
+// firstCheck is the maximum time until Kubernetes first checks whether a new APIService is available.
 const firstCheck = 10 * time.Second
 
 // hasAnswered reports whether the API of an APIService has answered since the APIService was created: the dependent was
@@ -325,8 +327,7 @@ func (l *Losses) hasAnswered(ctx context.Context, item *inventory.Item) (bool, e
 	return false, nil
 }
 
-// Listable returns the types that fit and can be listed, as the API server announces them, and the versions whose APIs
-// do not answer.
+// Listable returns the listable types that fit, according to discovery, and the versions whose APIs do not respond.
 func Listable(server *execute.Server, fits func(schema.GroupVersionKind, metav1.APIResource) bool) (mappings []*meta.RESTMapping, silent map[schema.GroupVersion]error, err error) {
 	lists, err := server.Client.DiscoveryClient().ServerPreferredResources()
 	var failed *discovery.ErrGroupDiscoveryFailed

@@ -70,7 +70,7 @@ func (l *Losses) Instances(ctx context.Context, demands []Demand, except string)
 }
 
 // anInstance returns one instance of a type; nil if there is none. Discovery may be outdated: another version of the
-// type may be served, and a server that forbids listing does not say that the type is not served at all.
+// type may be served, and a server that forbids listing does not reveal that the type is not served at all.
 func (q *inquiry) anInstance(ctx context.Context, mapping *meta.RESTMapping) (*inventory.Blocker, error) {
 	found, err := q.search(ctx, mapping)
 	if !execute.IsTypeless(err) && !apierrors.IsForbidden(err) {
@@ -89,9 +89,9 @@ func (q *inquiry) anInstance(ctx context.Context, mapping *meta.RESTMapping) (*i
 	}
 }
 
-// search lists a type as the client. If that is forbidden, the other reader lists it, but only to find out whether
-// there are instances, and only if not just the owner names the type. With except, instances do not count if the type's
-// definition is not ours any more. Without it, any instance counts, because the definition is about to be deleted.
+// search lists a type as the client. If that is forbidden, the other reader lists it, but only to determine whether
+// there are instances, and not if only the owner names the type. With except, instances do not count if the type's
+// definition is no longer ours. Without it, any instance counts, because the definition is about to be deleted.
 func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*inventory.Blocker, error) {
 	found, err := q.list(ctx, q.losses.Server.Client, mapping)
 	forbidden := apierrors.IsForbidden(err)
@@ -165,8 +165,8 @@ func (q *inquiry) isOwn(instance client.Object) bool {
 }
 
 // isDeparting reports whether an instance is about to go, so that it does not count. Another object of the same name
-// counts. If no UID is recorded, because the process died that had created the instance, its label and its field
-// manager prove whose it is.
+// counts. If no UID is recorded, because the process that created the instance died, its label and its field manager
+// prove its owner.
 func (q *inquiry) isDeparting(instance client.Object) bool {
 	return slices.ContainsFunc(q.losses.Departing, func(owner Departing) bool {
 		isWritten := instance.GetLabels()[q.losses.Server.Keys.OwnerLabel] == owner.Label && !fieldset.IsCopy(instance, q.losses.Server.FieldOwner)
@@ -181,12 +181,12 @@ type Demand struct {
 	inventory.TypeVersionInfo
 	// definition is the dependent that defines the type; nil if it is an additional one.
 	definition *inventory.Item
-	// configured means that the reconciler's options name the additional type, and not the owner.
+	// configured means that the reconciler's options, not the owner, name the additional type.
 	configured bool
 }
 
-// Demands returns the managed types of the owner, except those whose definitions are going to be orphaned: their
-// instances stay.
+// Demands returns the managed types of the owner, except those whose definitions will be orphaned: their instances
+// stay.
 func (l *Losses) Demands(ctx context.Context) ([]Demand, error) {
 	var demands []Demand
 	for i, additional := range slices.Concat(l.Configured, l.Owner.AdditionalManagedTypes) {
@@ -249,7 +249,7 @@ func (l *Losses) crdTypes(ctx context.Context, item *inventory.Item) ([]inventor
 	return prepare.ManagedTypesOf(s.Live), nil
 }
 
-// lister says who lists instances that the client may not list.
+// lister is the identity that lists instances that the client may not list.
 type lister int
 
 const (
@@ -258,8 +258,8 @@ const (
 	listedByReader               // the client of the reconciler from which Reconciler.As made this one
 )
 
-// lister decides who lists the instances of a type. The record is no proof that an owner defines a type; the definition
-// must be ours.
+// lister returns the identity that lists the instances of a type. The record does not prove that an owner defines a
+// type; the definition must be ours.
 func (q *inquiry) lister(ctx context.Context, gvk schema.GroupVersionKind) (lister, error) {
 	who := listedByNobody
 	for _, d := range q.demands {
@@ -300,14 +300,14 @@ func (l *Losses) IsNothingLeft(ctx context.Context) bool {
 	})
 }
 
-// Departing is an owner whose objects are about to go.
+// Departing is an owner whose objects are about to be deleted.
 type Departing struct {
 	// Label is the value of the owner label of its objects.
 	Label string
 	Items []*inventory.Item
 }
 
-// Losses finds out what the deletion of an owner's dependents would destroy.
+// Losses determines which objects the deletion of an owner's dependents would destroy.
 type Losses struct {
 	Server *execute.Server
 	Owner  decide.Owner
@@ -315,7 +315,7 @@ type Losses struct {
 	Configured []inventory.TypeInfo
 	Memory     decide.OwnerMemory
 	Items      []*inventory.Item // of the owner
-	// Departing are other owners whose objects are about to go, and do not count as instances that others have.
+	// Departing are other owners whose objects are about to be deleted, and so do not count as foreign instances.
 	Departing []Departing
 	// Remaining returns the items that are still recorded.
 	Remaining func() []*inventory.Item
@@ -323,7 +323,7 @@ type Losses struct {
 	staying sync.Map // redundant items whose objects stay
 }
 
-// Stay notes that a redundant object is not deleted although others are. It is safe for concurrent use.
+// Stay records that a redundant object is not deleted although others are. It is safe for concurrent use.
 func (l *Losses) Stay(item *inventory.Item) { l.staying.Store(item, true) }
 
 // Leave notes that a redundant object does not stay, or is gone.
@@ -354,7 +354,7 @@ func isHolder(kind schema.GroupKind) bool {
 	return prepare.IsNamespace(kind) || kind == schema.GroupKind{Kind: "PersistentVolumeClaim"} || kind == schema.GroupKind{Kind: "PersistentVolume"}
 }
 
-// heldData says which data a claim or volume holds; empty if it was never bound.
+// heldData describes the data that a claim or volume holds; empty if it was never bound.
 func heldData(object *unstructured.Unstructured) string {
 	switch object.GroupVersionKind().GroupKind() {
 	case schema.GroupKind{Kind: "PersistentVolumeClaim"}:
@@ -370,8 +370,8 @@ func heldData(object *unstructured.Unstructured) string {
 	return ""
 }
 
-// KeepsFromRecreation says why the object with the UID must not be recreated; empty if it may be. Live is the object;
-// it is needed if DependsOnContent reports so.
+// KeepsFromRecreation returns the reason why the object with the UID must not be recreated; empty if it may be
+// recreated. live is the object, required if DependsOnContent reports true.
 func (l *Losses) KeepsFromRecreation(ctx context.Context, item *inventory.Item, uid apitypes.UID, live *unstructured.Unstructured) (string, error) {
 	kind := item.GroupVersionKind().GroupKind()
 	var held string
@@ -407,13 +407,13 @@ func (l *Losses) KeepsFromRecreation(ctx context.Context, item *inventory.Item, 
 	return notRecreated("it holds "+held+", which would be destroyed", "move or delete its contents first"), nil
 }
 
-// HeldByInstances says why an object that defines types must not be recreated. Instances of the owner count too,
-// because they would be lost.
+// HeldByInstances returns the reason why an object that defines types must not be recreated. Instances of the owner
+// count too, because they would be lost.
 func HeldByInstances(instances string) string {
 	return notRecreated("there are instances of its types: "+instances, "delete them first")
 }
 
-// notRecreated says why an object must not be recreated, and what the user can do about it.
+// notRecreated returns a message that an object must not be recreated, with the reason and a remedy.
 func notRecreated(reason, remedy string) string {
 	return fmt.Sprintf("cannot be recreated, because %s; use another update policy, remove the annotation recreate-if-immutable, or %s", reason, remedy)
 }
@@ -421,11 +421,10 @@ func notRecreated(reason, remedy string) string {
 // DependsOnContent reports whether KeepsFromRecreation needs the object itself.
 func DependsOnContent(kind schema.GroupKind) bool { return isHolder(kind) || isStatefulSet(kind) }
 
-// claims says why an object must not be recreated that owns claims or (if it is cluster-scoped) volumes with data, which
-// garbage collection would delete; empty if it may be. Controllers of custom resources may give them to their objects
-// through others, so for a custom resource, all owned claims count. Where listing is forbidden, it relies on what
-// Kubernetes itself does: of its own kinds, only StatefulSets own claims. Live is the object; it is needed for
-// StatefulSets.
+// claims returns the reason why an object that owns claims, or (if it is cluster-scoped) volumes, with data must not be
+// recreated: garbage collection would delete them. It is empty if the object may be recreated. A custom resource may
+// own claims through other objects, so all owned claims count for it. If listing is forbidden, claims assumes that only
+// StatefulSets and custom resources own claims. live is the object, required for StatefulSets.
 func (l *Losses) claims(ctx context.Context, item *inventory.Item, uid apitypes.UID, live *unstructured.Unstructured) (string, error) {
 	kind := item.GroupVersionKind().GroupKind()
 	custom, held := !isKubernetes(kind.Group), []string{"PersistentVolumeClaim"}
@@ -454,7 +453,7 @@ func (l *Losses) claims(ctx context.Context, item *inventory.Item, uid apitypes.
 	}
 }
 
-// ownedClaims returns the claims or volumes with data in a namespace that are owned, and what must not be listed.
+// ownedClaims returns the owned claims or volumes with data in a namespace, and the kinds that the client may not list.
 func (l *Losses) ownedClaims(ctx context.Context, kinds []string, namespace string, isOwned func(metav1.Object) bool) (found, unknown []string, err error) {
 	for _, name := range kinds {
 		err := l.Server.Each(ctx, l.Server.Client, schema.GroupVersionKind{Version: "v1", Kind: name}, true, func(object client.Object) (bool, error) {
@@ -474,9 +473,9 @@ func (l *Losses) ownedClaims(ctx context.Context, kinds []string, namespace stri
 	return found, unknown, nil
 }
 
-// isOwnedBy reports whether an object is owned by the root or, if that is a custom resource, by anything. Ephemeral
-// volumes do not count, whose data is meant to be deleted with their Pod. Garbage collection may spare the object if it
-// has further owners.
+// isOwnedBy reports whether an object is owned by the root or, if that is a custom resource, by any object. Ephemeral
+// volumes do not count, because their data is meant to be deleted with their Pod. Garbage collection may spare the
+// object if it has further owners.
 func isOwnedBy(object metav1.Object, root apitypes.UID, custom bool) bool {
 	return slices.ContainsFunc(object.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
 		isEphemeral := owner.Kind == "Pod" && owner.Controller != nil && *owner.Controller

@@ -20,10 +20,10 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Source returns what the request has for a desired object, with its behaviors.
+// Source returns the object of the request for a desired object, with its behaviors.
 func (m *Manifests) Source(t *Object) client.Object { return m.source.Objects[t.Index] }
 
-// Judges returns the judges of those desired objects that have one of their own.
+// Judges returns the judges of desired objects that have their own.
 func (m *Manifests) Judges(wanted []*Object) map[types.ObjectID]status.Judge {
 	judges := map[types.ObjectID]status.Judge{}
 	for _, t := range wanted {
@@ -34,7 +34,7 @@ func (m *Manifests) Judges(wanted []*Object) map[types.ObjectID]status.Judge {
 	return judges
 }
 
-// judge returns the judge of a desired object that has one of its own.
+// judge returns the own judge of a desired object.
 func (m *Manifests) judge(t *Object) status.Judge {
 	if suspending, ok := behaviors.Of[behaviors.Suspending](m.Source(t)); ok && t.Suspended {
 		return suspending.SuspensionJudge()
@@ -56,7 +56,7 @@ func (m *Manifests) Complete(t *Object) (*Object, error) {
 	})
 }
 
-// Suspended returns the desired objects with suspended forms in the places of those that have one. Those of late
+// Suspended returns the desired objects, each replaced by its suspended form if it has one. Suspended forms of late
 // objects are not complete yet.
 func (m *Manifests) Suspended(wanted []*Object) ([]*Object, error) {
 	forms := slices.Clone(wanted)
@@ -88,12 +88,11 @@ func (m *Manifests) Suspended(wanted []*Object) ([]*Object, error) {
 	return forms, nil
 }
 
-// Suspend makes the manifest of a desired object that of its suspended form, for the rest of the call, and returns the
-// desired object that belongs to it. A late manifest is completed before. Errors are those of Complete.
+// Suspend replaces the manifest of a desired object by its suspended form, for the rest of the call, and returns the
+// desired object that belongs to it. It completes a late manifest first. It returns the same errors as Complete.
 func (m *Manifests) Suspend(t *Object) (*Object, error) { return m.suspend(t, true) }
 
-// SuspendIncomplete is Suspend for a late manifest that cannot be completed: the suspended form is that of the manifest
-// that was announced.
+// SuspendIncomplete is Suspend for a late manifest that cannot be completed: it suspends the announced manifest.
 func (m *Manifests) SuspendIncomplete(t *Object) (*Object, error) { return m.suspend(t, false) }
 
 func (m *Manifests) suspend(t *Object, completed bool) (*Object, error) {
@@ -126,13 +125,12 @@ func (m *Manifests) suspend(t *Object, completed bool) (*Object, error) {
 		}
 	}
 	form.Judged, form.ReadsContent = judge != nil, form.ReadsContent || judge != nil
-	// Without a judge that says otherwise, such an object is deleted once its form is applied.
+	// Without a judge, such an object is deleted as soon as its form is applied.
 	form.Unawaited = form.Unawaited || form.Vanishing && judge == nil
 	return form, nil
 }
 
-// change has a behavior change a copy of the announced manifest of a desired object. What the result is called is part
-// of errors.
+// change lets a behavior change a copy of the announced manifest of a desired object. what names the result in errors.
 func (m *Manifests) change(t *Object, what string, behavior func(manifest *unstructured.Unstructured) error) (*Object, error) {
 	announced, err := m.announced(t)
 	if err != nil {
@@ -180,7 +178,7 @@ func (m *Manifests) Read(wanted []*Object) map[types.ObjectID]bool {
 	return read
 }
 
-// Reset lets behaviors forget the data of earlier calls.
+// Reset makes behaviors drop the data of earlier calls.
 func (m *Manifests) Reset(wanted []*Object) {
 	for _, t := range wanted {
 		if resetting, ok := behaviors.Of[behaviors.Resetting](m.Source(t)); ok && t.Resetting {
@@ -204,10 +202,10 @@ func (p Preparer) changedPolicy(announced, completed *unstructured.Unstructured)
 	return ""
 }
 
-// noForm is what an error of a behavior means for the suspended form.
+// noForm is the consequence of a behavior's error for the suspended form.
 const noForm = "its suspended form cannot be made"
 
-// because returns the error of a behavior with what it means. What a behavior refuses is refused.
+// because wraps the error of a behavior with its consequence. It returns a *RefusedError unchanged.
 func because(consequence string, err error) error {
 	var refused *inventory.RefusedError
 	if err == nil || errors.As(err, &refused) {
@@ -219,7 +217,7 @@ func because(consequence string, err error) error {
 // LateError is an error of a behavior that changes a manifest.
 type LateError struct{ err error }
 
-// Error says what cannot be done, and why.
+// Error returns the consequence and the cause.
 func (e *LateError) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause.

@@ -143,13 +143,13 @@ func DefinesTypes(kind schema.GroupKind) bool {
 	return IsCRD(kind) || IsAPIService(kind)
 }
 
-// HasContent reports whether other objects go with an object of the kind, although they have no owner references to it.
+// HasContent reports whether deleting an object of the kind also deletes objects without owner references to it.
 func HasContent(kind schema.GroupKind) bool {
 	return IsNamespace(kind) || DefinesTypes(kind)
 }
 
-// Policies returns the policies of an owner as they hold for objects of the kind: its propagation policy concerns owner
-// references.
+// Policies returns the policies of an owner for objects of the kind. The propagation policy does not apply to objects
+// with content, because it concerns owner references.
 func Policies(kind schema.GroupKind, policies inventory.Policies) inventory.Policies {
 	if HasContent(kind) {
 		policies.DeletePropagation = ""
@@ -166,9 +166,9 @@ func IsWebhookConfiguration(kind schema.GroupKind) bool {
 const TierLast = 1
 
 // ApplyTier ranks kinds within a stage: kinds that others refer to, or that concern Pods from their start, come first.
-// A webhook configuration that does not exist comes last, because the server that answers its calls may be among the
-// objects, which would be denied until it runs. One that exists calls its server already, and may deny objects until
-// its manifest is applied; so it comes early. Without our label, the observer does not see that it exists.
+// A webhook configuration that does not exist comes last: its server may be among the objects, which would be denied
+// until it runs. An existing one comes early: it already calls its server, and may deny objects until its manifest is
+// applied. The observer does not see existing ones without our label.
 func ApplyTier(kind schema.GroupKind, exists bool) int {
 	if IsWebhookConfiguration(kind) {
 		if !exists {

@@ -28,7 +28,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Object is an object of the request with all that is known about it before looking at the cluster. It does not change.
+// Object is an object of the request, with all information that is available before the cluster is observed. It does
+// not change.
 type Object struct {
 	Effective
 	Traits
@@ -62,13 +63,13 @@ const (
 	DigestRules = "2:"
 	// DigestSuspended is the prefix of the digests of suspended forms.
 	DigestSuspended = DigestRules + "suspended:"
-	// DigestReleased is the prefix of what orphaned objects have instead of a digest; the label of their former owner
-	// follows.
+	// DigestReleased is the prefix of the value that replaces the digest of orphaned objects, followed by the label
+	// value of their former owner.
 	DigestReleased = DigestRules + "released:"
 )
 
-// newObjects returns the desired objects for manifests, with the policies of their annotations. Those of awaited types
-// wait for these.
+// newObjects returns the desired objects for manifests, with the policies of their annotations. Objects of awaited
+// types wait for their types.
 func (p Preparer) newObjects(objects []*unstructured.Unstructured, source Source, awaited map[schema.GroupVersionKind]bool) ([]*Object, error) {
 	wanted := make([]*Object, len(objects))
 	problems, failures := make([][]string, len(objects)), make([]error, len(objects))
@@ -97,8 +98,8 @@ func (p Preparer) newObjects(objects []*unstructured.Unstructured, source Source
 	return wanted, nil
 }
 
-// newObject returns the desired object for one manifest, with its policies and without its traits, and what is wrong
-// with the policies.
+// newObject returns the desired object for one manifest, with its policies and without its traits, and the problems
+// with its policies.
 func (p Preparer) newObject(index int, object *unstructured.Unstructured, source Source) (t *Object, problems []string, err error) {
 	t = &Object{
 		Index:        index,
@@ -123,8 +124,8 @@ func (p Preparer) newObject(index int, object *unstructured.Unstructured, source
 	return t, problems, err
 }
 
-// orderDeletion takes the delete order from the behaviors of an object without an annotation, and returns what is wrong
-// with it; empty if nothing is.
+// orderDeletion takes the delete order from the behaviors of an object without an annotation, and returns the problem
+// with it; empty if there is none.
 func (t *Object) orderDeletion(manifest *unstructured.Unstructured, object client.Object, prefix string) string {
 	ordered, ok := behaviors.Of[behaviors.Ordered](object)
 	if !ok {
@@ -140,7 +141,8 @@ func (t *Object) orderDeletion(manifest *unstructured.Unstructured, object clien
 	return ""
 }
 
-// come notes the behaviors that came with the object, and returns what is wrong with them; empty if nothing is.
+// come records the behaviors that are attached to the object, and returns the problem with them; empty if there is
+// none.
 func (t *Object) come(object client.Object) string {
 	var problem string
 	t.Traits, problem = traitsOf(object)
@@ -181,8 +183,8 @@ func (t *Object) GVK() schema.GroupVersionKind {
 	return t.Key.WithVersion(t.Version)
 }
 
-// digestsOf returns the digest of a manifest, and another digest of it that may be recorded because it has no key, or
-// the former digest of the owner; former is empty if both are equal.
+// digestsOf returns the digest of a manifest, and the digest that may be recorded instead: without a key, and with the
+// owner's former digest if there is one. former is empty if both are equal.
 func digestsOf(object *unstructured.Unstructured, policy inventory.ReconcilePolicy, source Source) (now, former string, err error) {
 	former, err = DigestOf(object, policy, cmp.Or(source.FormerDigest, source.Digest))
 	if err != nil || policy == inventory.ReconcilePolicyOnce {
@@ -254,8 +256,8 @@ func DeclaresData(object *unstructured.Unstructured) bool {
 	return len(data)+len(binary) > 0
 }
 
-// runsOnce reports whether an object that ends is a hook, or runs once for each state of the owner, so that it has
-// served its purpose when it is gone after that.
+// runsOnce reports whether an object that ends is a hook, or runs once for each state of the owner. If such an object
+// is gone after it was ready, it has served its purpose.
 func runsOnce(t *Object) bool {
 	return t.Reconcile == inventory.ReconcilePolicyOnObjectOrComponentChange || t.Hook != ""
 }
@@ -276,12 +278,12 @@ func removesItself(object *unstructured.Unstructured) bool {
 	return found && ttl != nil
 }
 
-// Effective are the policies that hold for an object: those of its annotations, or else of its owner.
+// Effective are the effective policies of an object: from its annotations or, by default, from its owner.
 type Effective struct {
 	Adoption  inventory.AdoptionPolicy
 	Reconcile inventory.ReconcilePolicy
 	Update    inventory.UpdatePolicy
-	// RecreateIfImmutable means that the object is recreated if a field of it cannot be changed, whatever Update says.
+	// RecreateIfImmutable means that the object is recreated if an immutable field would change, regardless of Update.
 	RecreateIfImmutable bool
 	// IgnoreFields are fields that belong to the clients that change them.
 	IgnoreFields []fieldpath.Path
@@ -376,8 +378,8 @@ type annotationParser struct {
 	problems []string
 }
 
-// AwaitsType reports whether the type of an object need not be served before the object's wave: what its annotations
-// say, or else the default.
+// AwaitsType reports whether the type of an object need not be served before the object's wave: according to its
+// annotations or, if they do not set it, to the default.
 func AwaitsType(prefix string, values map[string]string, byDefault bool) bool {
 	text, declared := values[prefix+types.AnnotationKeySuffixMissingTypePolicy]
 	if !declared {
@@ -387,7 +389,7 @@ func AwaitsType(prefix string, values map[string]string, byDefault bool) bool {
 	return policy == types.MissingTypePolicyWait
 }
 
-// fields parses the fields that belong to others. The reconciler's own annotations do not.
+// fields parses the list of fields that belong to others. It rejects the reconciler's own annotations.
 func (p *annotationParser) fields(text string) ([]fieldpath.Path, error) {
 	paths, err := annotations.Fields(text)
 	for _, path := range paths {
@@ -416,13 +418,13 @@ func parseAnnotation[T any](p *annotationParser, suffix string, parse func(strin
 	return value
 }
 
-// Traits say which behaviors came with an object.
+// Traits report the behaviors that are attached to an object.
 type Traits struct {
 	// Step is the step of the wave in which the object is applied.
 	Step int
 	// Guarded, Extracting, Reading, Resetting and Late mean that the object has these behaviors.
 	Guarded, Extracting, Reading, Resetting, Late bool
-	// Judged means that the object has a judge of its own.
+	// Judged means that the object has its own judge.
 	Judged bool
 	// Suspending means that the object has a suspended form.
 	Suspending bool
@@ -432,7 +434,7 @@ type Traits struct {
 	Unawaited bool
 }
 
-// traitsOf returns the traits of an object, and what is wrong with its behaviors; empty if nothing is.
+// traitsOf returns the traits of an object, and the problem with its behaviors; empty if there is none.
 func traitsOf(object client.Object) (traits Traits, problem string) {
 	if unknown := behaviors.Unknown(object); len(unknown) > 0 {
 		const allowed = "Stepped, Guarded, Extracting, Reading, Late, Awaited, Ordered, Graceful, Resetting, Suspending or Judged"
@@ -467,7 +469,7 @@ func traitsOf(object client.Object) (traits Traits, problem string) {
 	return traits, ""
 }
 
-// judgesContent reports whether an object has a judge of its own that reads more than metadata.
+// judgesContent reports whether an object has its own judge, and this judge reads more than metadata.
 func judgesContent(object client.Object, kind schema.GroupKind) bool {
 	judge, ok := behaviors.Of[behaviors.Judged](object)
 	if !ok {

@@ -17,7 +17,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// policyOf returns what parses the values of a policy; suffix is that of its annotation. It returns "" for the
+// policyOf returns a parser for the values of a policy; suffix is the suffix of its annotation. It returns "" for the
 // deprecated value "default".
 func policyOf[P ~string](suffix string) func(text string) (P, error) {
 	return func(text string) (P, error) {
@@ -31,7 +31,7 @@ func textOf(suffix string) func(text string) (string, error) {
 	return func(text string) (string, error) { return annotations.Policy(suffix, text) }
 }
 
-// oneOf returns what parses the values of a policy that has no annotation: only owners can set it.
+// oneOf returns a parser for the values of a policy without an annotation, which only owners can set.
 func oneOf[P ~string](values ...P) func(text string) (P, error) {
 	spelled := make([]string, len(values))
 	for i, value := range values {
@@ -55,8 +55,8 @@ func PruneOf(text string) inventory.PrunePolicy {
 }
 
 // Final returns the outcome of a policy when its object becomes redundant: DeletePolicyOrphan, or one that deletes the
-// object. The outcome is recorded, because the reason for it may change before the object is gone. That a deletion with
-// the owner has to be approved holds until then.
+// object. The outcome is recorded, because the reason for it may change before the object is gone. A required approval
+// for the deletion with the owner stays in force until then.
 func Final(p inventory.DeletePolicy, orphaned func(inventory.DeletePolicy) bool) inventory.DeletePolicy {
 	switch {
 	case orphaned(p):
@@ -68,8 +68,8 @@ func Final(p inventory.DeletePolicy, orphaned func(inventory.DeletePolicy) bool)
 	}
 }
 
-// Join returns the policy that orphans an object in each case in which one of the two does, and demands approval where
-// one of them does. No policy both orphans objects whose manifests are removed and demands approval: then the object is
+// Join returns the policy that orphans an object whenever one of the two does, and demands approval whenever one of
+// them does. No policy both orphans objects whose manifests are removed and demands approval: then the object is
 // orphaned in all cases.
 func Join(p, other inventory.DeletePolicy) inventory.DeletePolicy {
 	onApply, onDelete := IsOrphanedOnApply(p) || IsOrphanedOnApply(other), IsOrphanedOnDelete(p) || IsOrphanedOnDelete(other)
@@ -88,7 +88,7 @@ func Join(p, other inventory.DeletePolicy) inventory.DeletePolicy {
 	}
 }
 
-// JoinPrune returns the policy that protects an object in each case in which one of the two does.
+// JoinPrune returns the policy that protects an object whenever one of the two does.
 func JoinPrune(p, other inventory.PrunePolicy) inventory.PrunePolicy {
 	for _, policy := range []inventory.PrunePolicy{inventory.PrunePolicyKeep, inventory.PrunePolicyConfirm} {
 		if p == policy || other == policy {
@@ -177,8 +177,8 @@ func check[P ~string](problems *[]string, field string, value P, parse func(stri
 	return parsed
 }
 
-// ofHook returns the policies of an owner as they hold for a hook: it is applied again whenever the owner changes, and
-// what runs to completion is deleted and created then.
+// ofHook returns the policies of an owner for a hook: by default, it is applied again whenever the owner changes, and a
+// hook that runs to completion is then recreated.
 func ofHook(hook string, object *unstructured.Unstructured, policies inventory.Policies) inventory.Policies {
 	if hook == "" {
 		return policies
@@ -190,8 +190,9 @@ func ofHook(hook string, object *unstructured.Unstructured, policies inventory.P
 	return policies
 }
 
-// takePlace moves a hook behind all other objects. Unless an annotation says otherwise, it is deleted before them, and
-// so is an object whose type others define, because they may have to do something before it is gone.
+// takePlace moves a hook behind all other objects. Unless an annotation sets their delete order, hooks and objects of
+// awaited types are deleted before all others; the controllers of these types may have to act before the objects are
+// gone.
 func (e *Effective) takePlace(p *annotationParser) {
 	base := map[string]int{types.ApplyHookPostApply: types.PostApplyOrder, types.ApplyHookOnFailure: types.OnFailureOrder}[e.Hook]
 	if base == 0 && !e.AwaitsType {

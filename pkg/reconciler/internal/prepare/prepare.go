@@ -26,9 +26,9 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// prepareObjects returns normalised copies of the objects, in the same order: without fields that only the server sets,
-// and with or without a namespace as the scope of the type requires. Awaited are the unknown types that their objects
-// wait for. It reports all problems at once.
+// prepareObjects returns normalized copies of the objects, in the same order: without fields that only the server sets,
+// and with or without a namespace as the scope of the type requires. awaited are the unknown types that objects wait
+// for. It reports all problems at once.
 func (p Preparer) prepareObjects(objects []client.Object, namespace string) (
 	prepared []*unstructured.Unstructured, awaited map[schema.GroupVersionKind]bool, err error,
 ) {
@@ -158,8 +158,8 @@ func encodeStringData(u *unstructured.Unstructured) string {
 	return ""
 }
 
-// secretProblem says what is wrong with the content of a Secret. It quotes no values, because messages are shown and
-// recorded; for the same reason, the server does not get to report such a problem.
+// secretProblem returns the problem with the content of a Secret; empty if there is none. It quotes no values, because
+// messages are shown and recorded. A message from the server might quote them.
 func secretProblem(content any, encoded bool) string {
 	values, ok := content.(map[string]any)
 	if !ok && content != nil {
@@ -186,7 +186,7 @@ func dropAggregatedRules(u *unstructured.Unstructured) {
 	}
 }
 
-// scopes knows which types are namespaced, including types that the objects themselves define.
+// scopes determines which types are namespaced, including types that the objects themselves define.
 type scopes struct {
 	prefix      string // of annotations
 	mapper      meta.RESTMapper
@@ -227,8 +227,8 @@ func newScopes(p Preparer, objects []*unstructured.Unstructured) *scopes {
 	return s
 }
 
-// place sets or removes the namespace of an object, as its scope requires. What is wrong with its type is among the
-// problems of all objects.
+// place sets or removes the namespace of an object, as its scope requires. Problems with its type are returned by
+// problems instead.
 func (s *scopes) place(u *unstructured.Unstructured, namespace string) (problem string, err error) {
 	scope, err := s.of(u.GroupVersionKind())
 	if err != nil {
@@ -258,7 +258,7 @@ func (s *scopes) place(u *unstructured.Unstructured, namespace string) (problem 
 	return "", nil
 }
 
-// problems returns what is wrong with the types of objects, once for each type.
+// problems returns the problems with the types of objects, one for each type.
 func (s *scopes) problems() (problems []string) {
 	const named = 5 // objects
 	for text, objects := range s.strangers {
@@ -270,7 +270,7 @@ func (s *scopes) problems() (problems []string) {
 	return problems
 }
 
-// unknown says that a type is not served, and which versions are.
+// unknown returns a message that a type is not served, with the versions that are served.
 func (s *scopes) unknown(gvk schema.GroupVersionKind) string {
 	mappings, err := s.mapper.RESTMappings(gvk.GroupKind())
 	var served []string
@@ -306,29 +306,29 @@ func (s *scopes) of(gvk schema.GroupVersionKind) (scope, error) {
 	return s.known[gvk], nil
 }
 
-// Preparer turns the objects of requests into desired objects, for one reconciler. It asks the cluster only which types
-// are served.
+// Preparer turns the objects of requests into desired objects, for one reconciler. It queries the cluster only for the
+// served types.
 type Preparer struct {
 	Scheme *runtime.Scheme
 	Mapper meta.RESTMapper
 	Keys   Keys
-	// OwnAnnotations are the suffixes of annotations that begin with the name of the reconciler, and mean nothing to
-	// it.
+	// OwnAnnotations are the suffixes of annotations that begin with the name of the reconciler, but that it does not
+	// use.
 	OwnAnnotations []string
-	// FailuresAreFinal means that what removes itself is not applied again after it has failed.
+	// FailuresAreFinal means that objects that remove themselves are not applied again after a failure.
 	FailuresAreFinal bool
-	// AwaitTypes means that objects of unknown types wait for these, unless they say otherwise.
+	// AwaitTypes means that objects of unknown types wait for their types, unless their annotations prevent that.
 	AwaitTypes bool
 }
 
-// Source is what desired objects are made from; see reconciler.ApplyRequest.
+// Source is the input for making desired objects; see reconciler.ApplyRequest.
 type Source struct {
 	Objects []client.Object
 	// Version identifies the objects; empty if each call has to process them.
 	Version string
-	// Namespace is the namespace of namespaced objects that do not name one.
+	// Namespace is the default namespace of namespaced objects.
 	Namespace string
-	// Digest is that of the owner. FormerDigest is another digest of the same state that may be recorded; empty if
+	// Digest is the owner's digest. FormerDigest is another digest of the same state that may be recorded; empty if
 	// there is none.
 	Digest, FormerDigest string
 	DigestKey            []byte
@@ -339,10 +339,10 @@ type Source struct {
 	RunOnce    bool
 }
 
-// Set has the desired objects of a source. The next call for the same owner uses it again if it has the same source. It
+// Set has the desired objects of a source. The next call for the same owner reuses it if the source is the same. It
 // does not keep the manifests, because they are not needed while nothing changes.
 type Set struct {
-	// Source is what the objects are made from, without the objects of the request.
+	// Source is the source of the desired objects, without the objects of the request.
 	Source  Source
 	Objects []*Object
 }
@@ -354,7 +354,7 @@ func (s *Set) fits(source Source) bool {
 	return s != nil && source.Version != "" && len(s.Objects) == count && reflect.DeepEqual(s.Source, source)
 }
 
-// Prepare returns the desired objects of a source, and their manifests. It uses the known set again if that fits.
+// Prepare returns the desired objects of a source, and their manifests. It reuses the known set if that fits.
 func (p Preparer) Prepare(source Source, known *Set) (*Set, *Manifests, error) {
 	if known.fits(source) {
 		return known, p.manifests(source, make([]*unstructured.Unstructured, len(source.Objects))), nil
@@ -372,7 +372,7 @@ func (p Preparer) Prepare(source Source, known *Set) (*Set, *Manifests, error) {
 	return &Set{Source: source, Objects: wanted}, manifests, nil
 }
 
-// Manifests has the normalised manifests of desired objects. Only one goroutine at a time may use it for a desired
+// Manifests has the normalized manifests of desired objects. Only one goroutine at a time may use it for a desired
 // object.
 type Manifests struct {
 	preparer Preparer
@@ -386,8 +386,8 @@ func (p Preparer) manifests(source Source, objects []*unstructured.Unstructured)
 	return &Manifests{preparer: p, source: source, objects: objects, completed: map[int]*unstructured.Unstructured{}}
 }
 
-// Of returns the manifest of a desired object, without the marks of the owner; that of a late object as announced until
-// it is completed. It must not be changed.
+// Of returns the manifest of a desired object, without the marks of the owner; for a late object, the announced
+// manifest until it is completed. The manifest must not be changed.
 func (m *Manifests) Of(t *Object) (*unstructured.Unstructured, error) {
 	if completed := m.completed[t.Index]; completed != nil {
 		return completed, nil
@@ -395,7 +395,7 @@ func (m *Manifests) Of(t *Object) (*unstructured.Unstructured, error) {
 	return m.announced(t)
 }
 
-// announced returns the manifest of a desired object as the request has it.
+// announced returns the manifest of a desired object from the request.
 func (m *Manifests) announced(t *Object) (*unstructured.Unstructured, error) {
 	if object := m.objects[t.Index]; object != nil {
 		return object, nil

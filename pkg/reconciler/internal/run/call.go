@@ -24,7 +24,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Call has what one call of the engine works with, for one owner.
+// Call is the state of one call of the engine, for one owner.
 type Call struct {
 	Owner    decide.Owner
 	Server   *execute.Server
@@ -37,23 +37,22 @@ type Call struct {
 	Barriers *guard.Barriers
 	// Deletions limits how many redundant dependents are deleted.
 	Deletions inventory.Deletions
-	// Policies are those of the owner, without empty fields; the zero value if the owner is being deleted, or asks for
-	// nothing to be applied.
+	// Policies are the owner's policies, without empty fields; the zero value if the call does not apply objects.
 	Policies inventory.Policies
 	// Additional are the managed types that no dependent defines.
 	Additional []inventory.TypeInfo
 	Tiers      Tiers
 	// TakeOver are objects that are adopted from any owner.
 	TakeOver map[types.ObjectID]bool
-	// Siblings are other owners of the same objects, by ID, of which one takes over from the other.
+	// Siblings are other owners of the same objects, by ID; the newer of two siblings takes over from the older one.
 	Siblings map[string]inventory.Relation
 
 	expected map[types.ObjectID]*inventory.Change // the plan that the call keeps to; empty if there is none
 	needs    map[schema.GroupVersionKind]*need    // what the call has the observer watch
 }
 
-// Paced adds to the situation how long corrections and verifications of the object have to wait, whether it is adopted
-// from any owner, and how the owner is related that has it or, if it does not exist, was recorded to have it.
+// Paced adds to the situation the delays of corrections and verifications, whether the object is adopted from any
+// owner, and the relation of its current owner or, if it does not exist, of its recorded holder.
 func (c *Call) Paced(t *prepare.Object, item *inventory.Item, s decide.Situation) decide.Situation {
 	s.TakeOver = c.TakeOver[t.Key]
 	switch {
@@ -74,15 +73,16 @@ func (c *Call) Paced(t *prepare.Object, item *inventory.Item, s decide.Situation
 		s.Fight = recalled.Fight
 	}
 	if then := c.expected[t.Key]; then != nil && then.Verb == "" && s.Verification == 0 {
-		// An object that the plan leaves alone is verified when the plan no longer counts.
+		// An object that the plan leaves alone is verified when the plan no longer applies.
 		s.Verification = decide.VerificationPacing(t.ReapplyInterval).Step
 	}
 	return s
 }
 
-// Prune returns what happens to a redundant object: it is kept if it contains, or defines, others that stay. Apart from
-// that, what is recorded counts, then what its annotation in the cluster says, because an inventory may have lost the
-// policy, then the policy of the owner. It is empty if the owner is being deleted.
+// Prune returns the effective prune policy of a redundant object. An object is kept if it contains, or defines, others
+// that stay. Otherwise the recorded policy counts, then the annotation in the cluster, because an inventory may have
+// lost the policy, then the owner's policy. The result is empty if the object is not redundant, or the owner is being
+// deleted.
 func (c *Call) Prune(item *inventory.Item, seen observe.Observation) inventory.PrunePolicy {
 	if c.Policies.Prune == "" || !decide.IsRedundant(item) {
 		return ""
@@ -93,13 +93,14 @@ func (c *Call) Prune(item *inventory.Item, seen observe.Observation) inventory.P
 	return cmp.Or(item.PrunePolicy, prepare.PruneOf(seen.PrunePolicy), c.Policies.Prune)
 }
 
-// Retry has the call repeated after a while, because an operation on a dependent has failed and may succeed later.
+// Retry makes the caller repeat the call after a delay, because an operation on a dependent has failed and may succeed
+// later.
 func (c *Call) Retry(item *inventory.Item) {
 	c.Report.RequeueAfter(c.Memory.Retry(types.IDOf(item), c.Server.Clock.Now()))
 }
 
-// LookAgain has the call repeated after a while if no event will report changes of a dependent, because its kind cannot
-// be watched, or because it does not have our label.
+// LookAgain makes the caller repeat the call after a delay if no event will report changes of a dependent, because its
+// kind cannot be watched, or because it does not have our label.
 func (c *Call) LookAgain(item *inventory.Item) {
 	seen, view := c.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	if view != observe.Present || seen.Owner != c.Owner.Label {
@@ -107,22 +108,22 @@ func (c *Call) LookAgain(item *inventory.Item) {
 	}
 }
 
-// saveInterval is how old the last save must be for the end of a wave to cause another one. A save costs a write of the
-// object that holds the inventory.
+// saveInterval is the minimum age of the last save for the end of a wave to cause another one. A save costs a write of
+// the object that holds the inventory.
 const saveInterval = 2 * time.Second
 
 // Ledger is the inventory of one call while it changes. Items are changed concurrently, each by one goroutine at a
 // time; the Ledger itself is changed by one goroutine.
 type Ledger struct {
-	// Items are all that are, or were, recorded.
+	// Items are all items that are, or were, recorded.
 	Items []*inventory.Item
-	// Wanted are the items of desired objects, by the index of these.
+	// Wanted are the items of desired objects, by the index of the desired object.
 	Wanted []*inventory.Item
-	// visited, written and changed say, likewise, whether the call has come to the object, has written it, and has
+	// visited, written and changed report, by the same index, whether the call has reached the object, written it, and
 	// changed it by that.
 	visited, written, changed []bool
-	// DecisionsUnsaved means that the saved inventory does not say yet that some items are going to be orphaned, or
-	// that their deletion is approved.
+	// DecisionsUnsaved means that the saved inventory does not show yet that some items will be orphaned, or that their
+	// deletion is approved.
 	DecisionsUnsaved bool
 
 	store inventory.Store
@@ -136,7 +137,8 @@ func NewLedger(items []*inventory.Item, store inventory.Store, clock clock.Passi
 	return &Ledger{Items: items, store: store, clock: clock, gone: map[*inventory.Item]bool{}, saved: clock.Now()}
 }
 
-// Want sets the items of some of the desired objects of the request, in the order of these; count is the number of all.
+// Want sets the items of some desired objects of the request, in the same order; count is the number of all desired
+// objects.
 func (l *Ledger) Want(count int, wanted []*prepare.Object, items []*inventory.Item) {
 	if l.Wanted == nil {
 		l.Wanted = make([]*inventory.Item, count)

@@ -25,9 +25,9 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// ownershipBefore returns the managed fields of an object that is about to be corrected, at the price of a request:
-// only these say who has changed which field. It returns nil for other writes, for another object than the recorded
-// one, or if the fields cannot be read.
+// ownershipBefore returns the managed fields of an object that is about to be corrected, at the cost of a request: only
+// these fields show which client changed which field. It returns nil for other writes, for another object than the
+// recorded one, or if the fields cannot be read.
 func (l *live) ownershipBefore(ctx context.Context, t *prepare.Object, s decide.Situation, d decide.Decision) []metav1.ManagedFieldsEntry {
 	if !d.Verb.IsCorrection() || d.Action != decide.Write || s.Seen.UID != l.call.Ledger.Of(t).UID {
 		return nil
@@ -39,16 +39,16 @@ func (l *live) ownershipBefore(ctx context.Context, t *prepare.Object, s decide.
 	return object.GetManagedFields()
 }
 
-// corrected returns the reason of a correction, as far as the clients and the changed fields are known: given the
-// managed fields before the correction, the object after it, and what was removed from that. It remembers them in case
-// that goes on.
+// corrected returns the reason for a correction, with the clients and the changed fields if they are known. It takes
+// the managed fields before the correction, the object after it, and the fields that were then removed. It remembers
+// clients and fields in case the corrections repeat.
 func (l *live) corrected(t *prepare.Object, d decide.Decision, before []metav1.ManagedFieldsEntry, object *unstructured.Unstructured, surplus []fieldpath.Path) string {
 	if !d.Verb.IsCorrection() {
 		return d.Message
 	}
 	recalled := l.call.Memory.Of(t.Key)
 	recalled.Fight = ""
-	// Of an object that others have created again, all fields are theirs.
+	// If others have recreated the object, all fields are theirs.
 	if l.call.Ledger.Of(t).UID != object.GetUID() {
 		return d.Message
 	}
@@ -97,8 +97,8 @@ func withDigestOf(applied, live *unstructured.Unstructured, key string) *unstruc
 	return live
 }
 
-// namedOwners is how many objects of other owners are read to learn the names of the owners: the observer knows digests
-// of them.
+// namedOwners is the maximum number of objects that are read to get the names of their other owners: the observer knows
+// only hashes of these.
 const namedOwners = 10
 
 // CheckOwnership refuses objects of another owner that the observer knows. Others are refused when they would be
@@ -156,7 +156,7 @@ func (w *Waves) isForeign(t *prepare.Object) (decide.Situation, bool) {
 	return s, decide.Foreign(t, item, s).Action == decide.Refuse
 }
 
-// Expect makes the call keep to a plan, or to what is left of it.
+// Expect makes the call follow a plan, or the rest of it.
 func (c *Call) Expect(plan *inventory.Plan) { c.expected = index(plan) }
 
 // asExpected returns a *StaleError if an object is not in the state that the plan was made for. It may read the object,
@@ -183,7 +183,8 @@ func (c *Call) asExpected(ctx context.Context, item *inventory.Item, s decide.Si
 	return s, nil
 }
 
-// differs says how the state of an object differs from the one that a change was planned for; empty if it does not.
+// differs returns the difference between the state of an object and the state that a change was planned for; empty if
+// there is none.
 func differs(then, now *inventory.Change) string {
 	switch {
 	case then.UID == now.UID:
@@ -217,7 +218,7 @@ func NoteState(change *inventory.Change, s decide.Situation, keys prepare.Keys) 
 	}
 }
 
-// contentFingerprint is a hash of all that a plan shows of an object; empty if that cannot be encoded.
+// contentFingerprint returns a hash of the parts of an object that a plan shows; empty if they cannot be encoded.
 func contentFingerprint(object *unstructured.Unstructured, keys prepare.Keys) string {
 	sum, err := manifest.Digest(execute.Presentable(object, keys).Object)
 	if err != nil {
@@ -226,7 +227,7 @@ func contentFingerprint(object *unstructured.Unstructured, keys prepare.Keys) st
 	return sum[:len(sum)/2]
 }
 
-// CheckStale returns a *inventory.StaleError if what would be done now is something else than the plan.
+// CheckStale returns a *inventory.StaleError if the changes that would be made now deviate from the plan.
 func CheckStale(plan, now *inventory.Plan) error {
 	expected := index(plan)
 	var stale []string
@@ -259,7 +260,7 @@ func index(plan *inventory.Plan) map[types.ObjectID]*inventory.Change {
 	return changes
 }
 
-// staleness says how a change differs from the planned one; empty if it does not.
+// staleness returns the difference between a change and the planned one; empty if there is none.
 func staleness(then, now *inventory.Change) string {
 	switch {
 	case now.Verb == "" && now.Refusal == "" && (then == nil || then.Digest == now.Digest):

@@ -19,9 +19,9 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// lookForEnd observes a dependent that should be gone. It asks the server whether others are deleting it: the cache may
-// be older than a process that has created the object again, and died. After the deletion has begun, such an object
-// would count as one that others have created.
+// lookForEnd observes a dependent that should be gone. If the cache shows that others are deleting it before our
+// deletion has begun, it asks the server: the cache may be older than a process that recreated the object and died.
+// After our deletion has begun, such an object would count as recreated by others.
 func (l *live) lookForEnd(ctx context.Context, item *inventory.Item) (decide.Situation, error) {
 	s, err := l.call.Server.LookServed(ctx, item)
 	begins := item.Phase == inventory.PhaseScheduledForDeletion || item.Phase == inventory.PhaseScheduledForCompletion
@@ -102,8 +102,8 @@ func (l *live) endByDeletion(ctx context.Context, item *inventory.Item, s decide
 	return l.checkGone(ctx, item, d)
 }
 
-// stay returns the outcome for a redundant object that is kept. If only its annotation says so, its record may no
-// longer say what happens to it with its owner, because that was decided for its deletion.
+// stay returns the outcome for a redundant object that is kept. When the object is first kept, its delete policy is
+// read from its annotations, because the recorded one may have been replaced for its deletion.
 func (l *live) stay(ctx context.Context, item *inventory.Item, s decide.Situation) (outcome, error) {
 	if item.Phase != inventory.PhaseKept {
 		live, err := l.call.Server.Get(ctx, item)
@@ -132,8 +132,8 @@ func (l *live) ended(ctx context.Context, item *inventory.Item) (outcome, error)
 	return outcome{item: item, ready: true}, nil
 }
 
-// leave drops the item of an object that does not exist, or is not ours any more. It removes our finalizer, so that its
-// new owner can delete it.
+// leave returns the outcome for an object that does not exist, or is no longer ours. It removes our finalizer, so that
+// its new owner can delete it.
 func (l *live) leave(ctx context.Context, item *inventory.Item, s decide.Situation) (outcome, error) {
 	if l.call.Executor.Holds(s) {
 		if err := l.call.Executor.RemoveFinalizer(ctx, item); err != nil && !apierrors.IsForbidden(err) {
@@ -161,7 +161,7 @@ func (l *live) deleting(item *inventory.Item, d decide.Deletion) {
 	}
 }
 
-// checkGone reads the object, because the deletion of an object without finalizers has ended already.
+// checkGone reads the object after a deletion request, because an object without finalizers is already gone.
 func (l *live) checkGone(ctx context.Context, item *inventory.Item, d decide.Deletion) (outcome, error) {
 	s, err := l.call.Server.AskServed(ctx, item)
 	if err != nil {
@@ -182,7 +182,7 @@ func (l *live) checkGone(ctx context.Context, item *inventory.Item, d decide.Del
 	}
 }
 
-// unended makes an error that is expected to go away an outcome that the call waits for.
+// unended turns an error that is expected to go away into an outcome that the call waits for.
 func (l *live) unended(item *inventory.Item, _ decide.Deletion, message string, err error) (outcome, error) {
 	if item.Phase == inventory.PhaseKept && apierrors.IsForbidden(err) {
 		// Nothing has to be done about it.
@@ -207,8 +207,8 @@ func (l *live) hold(_ context.Context, concerned []*Candidate, held *inventory.H
 
 // requestEnd requests the deletion of the observed object, and reports whether the response proves that it is gone. An
 // object that defines types is deleted only if it has no instances, and a barrier denies new ones, because they would
-// be deleted with it whatever finalizers they have. A namespace is deleted only if it contains nothing but dependents.
-// If the deletion was not requested, held says what it waits for.
+// be deleted with it, regardless of their finalizers. A namespace is deleted only if it contains nothing but
+// dependents. If the deletion was not requested, held is an outcome with the reason.
 func (l *live) requestEnd(ctx context.Context, item *inventory.Item, s decide.Situation) (gone bool, held *outcome, err error) {
 	if prepare.IsNamespace(item.GroupVersionKind().GroupKind()) {
 		if message, err := l.call.Losses.HoldNamespace(ctx, item); err != nil || message != "" {
@@ -256,7 +256,7 @@ func (l *live) releaseAndDelete(ctx context.Context, item *inventory.Item, s dec
 }
 
 // held returns the outcome for an object that must not be deleted yet. It orphans a namespace that the user has marked
-// so in the cluster.
+// for that in the cluster.
 func (l *live) held(ctx context.Context, item *inventory.Item, s decide.Situation, d decide.Deletion, o outcome) (outcome, error) {
 	if !prepare.IsNamespace(item.GroupVersionKind().GroupKind()) {
 		return o, nil
@@ -267,11 +267,11 @@ func (l *live) held(ctx context.Context, item *inventory.Item, s decide.Situatio
 	return l.end(ctx, item, s, d, decide.Orphan, "")
 }
 
-// A Job or Pod whose outcome decides something has our finalizer until its outcome is recorded, so that it is known
-// even if others delete the object, or if Kubernetes does, before a call has seen how it ended.
+// A Job or Pod with a decisive outcome has our finalizer until its outcome is recorded. So the outcome is known even if
+// others or Kubernetes delete the object before a call has observed it.
 
-// mayRelease reports whether an object keeps our finalizer only until its outcome, which is known, is recorded. What we
-// delete ourselves is released then.
+// mayRelease reports whether our finalizer may be removed as soon as the known outcome of the object is recorded.
+// Objects that we delete ourselves are released at their deletion.
 func (l *live) mayRelease(t *prepare.Object, s decide.Situation) bool {
 	if !t.Decisive || t.PurgeOrder != nil || !l.call.Executor.Holds(s) {
 		return false
@@ -326,8 +326,8 @@ func noteOutcome(t *prepare.Object, item *inventory.Item, result status.Status) 
 	}
 }
 
-// released makes an outcome continue when it is recorded: our finalizer is removed from the object. An object that has
-// changed meanwhile is left to a later call.
+// released makes the work on an object continue after its outcome is recorded: our finalizer is then removed from the
+// object. An object that has changed in the meantime is left to a later call.
 func (w *Waves) released(ctx context.Context, o outcome) outcome {
 	if o.releasing == nil {
 		return o

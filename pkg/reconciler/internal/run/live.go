@@ -33,7 +33,7 @@ type live struct {
 }
 
 // openInstances looks for objects without a namespace whose type turns out to be namespaced, because it was not served
-// when they were prepared, or because its definition is going to change the scope. They must be prepared again.
+// when they were prepared, or because its definition changes the scope. They must be prepared again.
 func (l *live) openInstances(ctx context.Context, members []*prepare.Object) (placed bool, err error) {
 	placed = true
 	for _, t := range members {
@@ -62,7 +62,7 @@ func (l *live) namespaced(t *prepare.Object) bool {
 
 func (l *live) endTier([]*prepare.Object) {}
 
-// settle keeps a dependent that the observer knows to be up to date.
+// settle returns the outcome of a dependent that is up to date according to the observer.
 func (l *live) settle(t *prepare.Object) (outcome, bool) {
 	item := l.call.Ledger.Of(t)
 	seen, view := l.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
@@ -86,7 +86,7 @@ func (l *live) lookAgain(ctx context.Context, item *inventory.Item, _ decide.Sit
 	return l.call.Server.Ask(ctx, item)
 }
 
-// unsettled makes an error that is expected to go away an outcome that the call waits for.
+// unsettled turns an error that is expected to go away into an outcome that the call waits for.
 func (l *live) unsettled(t *prepare.Object, message string, err error) (outcome, error) {
 	item := l.call.Ledger.Of(t)
 	if err == nil {
@@ -158,8 +158,8 @@ func healthOf(t *prepare.Object, s decide.Situation) inventory.Notice {
 	return inventory.Notice{Reason: s.Seen.Reason, Grade: s.Seen.Grade, Grace: t.Grace}
 }
 
-// timed applies the timeout of a desired object to the outcome for a dependent that is not ready. A dependent that was
-// ready since it was written has all the time it needs.
+// timed applies the timeout of a desired object to the outcome for a dependent that is not ready. The timeout no longer
+// applies once a dependent has become ready after it was written.
 func (l *live) timed(t *prepare.Object, o outcome) outcome {
 	ready := o.item.Phase != inventory.PhaseCreating && o.item.Phase != inventory.PhaseUpdating
 	if t.ReadyTimeout == 0 || ready || o.item.LastAppliedAt == nil {
@@ -279,8 +279,8 @@ func (l *live) awaitsConsumer(ctx context.Context, t *prepare.Object, item *inve
 	return answer, nil
 }
 
-// recreate deletes the observed object and, if it is gone at once, creates it. It deletes nothing that the API server
-// would not let it create.
+// recreate deletes the observed object and, if it is gone at once, creates it. It deletes the object only if the API
+// server would accept its creation.
 func (l *live) recreate(ctx context.Context, t *prepare.Object, s decide.Situation, d decide.Decision) (outcome, bool, error) {
 	if err := l.call.Executor.ProbeCreation(ctx, t, l.call.Ledger.Of(t)); err != nil {
 		return outcome{}, false, err

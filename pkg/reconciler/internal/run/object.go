@@ -17,9 +17,9 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 )
 
-// An execution looks at objects, and executes what is decided about them. That of Apply and Delete is live: it makes
-// requests, and says what has to be awaited. That of Plan is planned: it records the decisions, and everything counts
-// as done and ready.
+// An execution observes objects and executes decisions about them. Apply and Delete use live, which makes requests and
+// reports what has to be awaited. Plan uses planned, which records the decisions and treats everything as done and
+// ready.
 type execution interface {
 	// openInstances prepares the stage of instances. If some of them lack a namespace, placed is false.
 	openInstances(ctx context.Context, members []*prepare.Object) (placed bool, err error)
@@ -28,13 +28,13 @@ type execution interface {
 
 	// settle handles a desired object that need not be looked at; others are not settled.
 	settle(t *prepare.Object) (o outcome, settled bool)
-	// look looks at the object of a desired one, and lookAgain does after an attempt to apply that.
+	// look observes the object of an item; lookAgain does so after an attempt to apply it.
 	look(ctx context.Context, item *inventory.Item) (decide.Situation, error)
 	lookAgain(ctx context.Context, item *inventory.Item, last decide.Situation, attempt int) (decide.Situation, error)
 	// apply executes a decision. The decision must be repeated (again) if it needs the answer of the server.
 	apply(ctx context.Context, t *prepare.Object, s decide.Situation, d decide.Decision) (o outcome, again bool, err error)
-	// unsettled returns the outcome for a desired object that was not applied: because of the error, or because it kept
-	// changing, which the message says.
+	// unsettled returns the outcome for a desired object that was not applied: because of the error or, if that is nil,
+	// because it kept changing; see the message.
 	unsettled(t *prepare.Object, message string, err error) (outcome, error)
 	// dismissed returns the outcome for a dependent that has failed and was deleted.
 	dismissed(item *inventory.Item) outcome
@@ -116,8 +116,8 @@ func (w *Waves) applySeen(ctx context.Context, t *prepare.Object, s decide.Situa
 	return w.execution.unsettled(t, fight.Message(), err)
 }
 
-// deleteOne looks at a dependent that should be gone, decides, and executes the decision. The outcome is ready when the
-// server says that the object does not exist.
+// deleteOne looks at a dependent that should be gone, decides, and executes the decision. The outcome is ready when
+// nothing is left to do: the object is gone, orphaned, kept, or not ours.
 func (w *Waves) deleteOne(ctx context.Context, item *inventory.Item, d decide.Deletion) (outcome, error) {
 	var fight decide.Contention
 	w.call.Barriers.Reach(item)
@@ -185,7 +185,7 @@ func (l *live) apply(ctx context.Context, t *prepare.Object, s decide.Situation,
 	return o, again, err
 }
 
-// mustRecord reports whether an adoption has to be recorded before it is made: afterwards, nothing would show whether the
+// mustRecord reports whether an adoption has to be recorded before it is made: afterwards, nothing shows whether the
 // object existed before.
 func (l *live) mustRecord(item *inventory.Item, d decide.Decision) bool {
 	return l.recordAdoptions && d.Verb == inventory.VerbAdopted && !item.Adopted
@@ -207,7 +207,7 @@ func (l *live) overwrite(ctx context.Context, t *prepare.Object, s decide.Situat
 		o, err = l.write(ctx, t, s, d)
 		return o, false, err
 	case s.Relation == inventory.RelationOlder:
-		// The sibling must know that the object is not its own any more before it vanishes.
+		// The sibling must be able to see that it no longer owns the object before the object vanishes.
 		_, err := l.mark(ctx, t, s, d)
 		l.call.Ledger.Of(t).Phase = inventory.PhaseScheduledForApplication
 		return o, err == nil, err
@@ -228,7 +228,7 @@ func (l *live) write(ctx context.Context, t *prepare.Object, s decide.Situation,
 	changed := d.Action != decide.Verify || object.GetResourceVersion() != s.Seen.ResourceVersion
 	isCorrection := d.Verb.IsCorrection()
 	cleaned, surplus, err := l.call.Executor.RemoveSurplus(ctx, t, l.call.Ledger.Of(t), object, changed && !isCorrection)
-	// Corrections before the interference of another client must still be reported; the next pass removes the rest.
+	// Report the correction even if another client has interfered since; the next pass removes the rest.
 	interrupted := isCorrection && execute.IsOutdated(err)
 	if err != nil && !interrupted {
 		return outcome{}, err

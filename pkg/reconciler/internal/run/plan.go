@@ -20,10 +20,10 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Plan returns what applying the sorted desired objects of a call would do: it walks through the waves, records the
-// decisions, and assumes that all that is applied becomes ready. Recorded is the inventory before the call. With suspend,
-// it plans nothing but the suspended forms. The server of the call must make dry runs only, and its ledger must not be
-// saved.
+// Plan returns the changes that applying the sorted desired objects of a call would make. It walks through the waves,
+// records the decisions, and assumes that all applied objects become ready. recorded is the inventory before the call.
+// With suspend, it plans only the suspended forms. The server of the call must make dry runs only, and its ledger must
+// not be saved.
 func Plan(
 	ctx context.Context, call *Call, wanted []*prepare.Object, recorded []*inventory.Item, suspend bool, options inventory.PlanOptions,
 ) (inventory.Plan, error) {
@@ -72,7 +72,7 @@ func newPlanned(call *Call, wanted []*prepare.Object, recorded []*inventory.Item
 	return p, nil
 }
 
-// walk goes through all that Apply does, until it is done.
+// walk goes through everything that Apply does until it is done.
 func (p *planned) walk(ctx context.Context, w *Waves, wanted []*prepare.Object) error {
 	hooks := prepare.FirstHook(wanted)
 	if _, _, err := w.walk(ctx, wanted[:hooks]); err != nil {
@@ -166,7 +166,7 @@ func (p *planned) describe(change *inventory.Change, t *prepare.Object, d decide
 	}
 }
 
-// because says more precisely why a manifest is applied.
+// because returns a more precise reason for applying a manifest.
 func (p *planned) because(t *prepare.Object, d decide.Decision) string {
 	recorded := p.recorded[t.Key]
 	switch {

@@ -24,7 +24,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// depth says for what a plan makes requests.
+// depth determines for which objects and changes a plan makes requests.
 type depth int
 
 const (
@@ -33,8 +33,8 @@ const (
 	depthCompared              // also dry runs of changes
 )
 
-// planned is the execution that records what is decided, and changes nothing. It is safe for concurrent use for
-// different dependents.
+// planned is the execution that records decisions, and changes nothing. It is safe for concurrent use for different
+// dependents.
 type planned struct {
 	call *Call
 
@@ -50,7 +50,7 @@ type planned struct {
 	types  prepare.TypeSet                  // types that Apply would create
 }
 
-// entry is what is planned for an object.
+// entry is the planned change of an object.
 type entry struct {
 	inventory.Change
 
@@ -103,7 +103,7 @@ func (p *planned) dismissed(item *inventory.Item) outcome {
 	return p.passed(item)
 }
 
-// depthOf returns the depth for an object. A manifest as announced cannot be compared.
+// depthOf returns the depth for an object. The announced manifest of a late object cannot be compared.
 func (p *planned) depthOf(t *prepare.Object) depth {
 	if t.Late {
 		return min(p.depth, depthAsked)
@@ -111,8 +111,8 @@ func (p *planned) depthOf(t *prepare.Object) depth {
 	return p.depth
 }
 
-// apply records a decision. The decision must be repeated (again) after a read if what is known does not suffice, or
-// the object has changed.
+// apply records a decision. The decision must be repeated (again) after a read if more information is needed, or the
+// object has changed.
 func (p *planned) apply(ctx context.Context, t *prepare.Object, s decide.Situation, d decide.Decision) (o outcome, again bool, err error) {
 	if p.mustRead(t, d, s) {
 		return o, true, nil
@@ -139,7 +139,8 @@ func (p *planned) apply(ctx context.Context, t *prepare.Object, s decide.Situati
 	return p.passed(item), false, nil
 }
 
-// addBehaviors says what is decided only when an object is applied, by behaviors. A plan does not ask them.
+// addBehaviors adds a note about decisions that behaviors make only when an object is applied. A plan does not ask
+// them.
 func (p *planned) addBehaviors(change *inventory.Change, t *prepare.Object) {
 	switch {
 	case t.Late && change.Refusal == "":
@@ -177,7 +178,7 @@ func (p *planned) hold(ctx context.Context, concerned []*Candidate, held *invent
 	return false, nil
 }
 
-// retained says why an object stays that has no prune policy to that effect.
+// retained is the reason for keeping an object that has no prune policy to keep it.
 const retained = "; it is kept because other objects are kept that would be deleted with it"
 
 // end records a decision about an object that should be gone.
@@ -227,7 +228,7 @@ func (p *planned) unended(item *inventory.Item, d decide.Deletion, message strin
 	return p.passed(item), nil
 }
 
-// addBlockers says what blocks the deletion of an object that defines types, or contains other objects.
+// addBlockers adds the blockers of the deletion of an object that defines types, or contains other objects.
 func (p *planned) addBlockers(ctx context.Context, change *inventory.Change, item *inventory.Item) error {
 	if prepare.IsNamespace(item.GroupVersionKind().GroupKind()) {
 		message, err := p.call.Losses.HoldNamespace(ctx, item)
@@ -331,8 +332,8 @@ func (p *planned) mustRead(t *prepare.Object, d decide.Decision, s decide.Situat
 	}
 }
 
-// asksBeforeCreation reports whether an object is read that the cache does not show: without our label, it may exist.
-// Its creation by a dry run would show that, too.
+// asksBeforeCreation reports whether to read an object that is not in the cache: it may exist without our label. A dry
+// run of its creation would show that, too.
 func (p *planned) asksBeforeCreation(t *prepare.Object) bool {
 	depth := p.depthOf(t)
 	return depth == depthAsked || depth == depthCompared && p.preview.IsLocal(t)
@@ -370,11 +371,11 @@ func (p *planned) lookForEnd(ctx context.Context, item *inventory.Item) (decide.
 	return e.seen, e.err
 }
 
-// retryPause is how long to wait before repeating a dry run for the first time because the object has changed; it
-// doubles each time. A controller at work may write an object's status several times within a second.
+// retryPause is the delay before a dry run is first repeated because the object has changed; it doubles each time. A
+// controller at work may write an object's status several times within a second.
 const retryPause = 100 * time.Millisecond
 
-// openInstances has the observer watch all instances whose types are served.
+// openInstances makes the observer watch all instances whose types are served.
 func (p *planned) openInstances(ctx context.Context, members []*prepare.Object) (placed bool, err error) {
 	var known []*prepare.Object
 	for _, t := range members {
@@ -419,7 +420,7 @@ func (p *planned) isImpossible(item *inventory.Item) (bool, error) {
 	return !served, err
 }
 
-// look returns what is known about an object, and reads it only if the observer cannot tell.
+// look returns the situation of an object. It reads the object only if the observer does not know it.
 func (p *planned) look(ctx context.Context, item *inventory.Item) (decide.Situation, error) {
 	absent, err := p.isImpossible(item)
 	if err != nil || absent {
@@ -431,9 +432,8 @@ func (p *planned) look(ctx context.Context, item *inventory.Item) (decide.Situat
 	return p.read(ctx, item)
 }
 
-// read reads an object about which something is to be decided. If the observer has an older state, it gets this one:
-// otherwise, when the plan is carried out, the state that the decision was made for would count as a change by somebody
-// else.
+// read reads an object that needs a decision, and updates the observer if it has an observation: otherwise, when the
+// plan is carried out, the state that the decision was made for would count as a change by another client.
 func (p *planned) read(ctx context.Context, item *inventory.Item) (decide.Situation, error) {
 	s, err := p.fetch(ctx, item)
 	p.call.Server.Renew(item, s, err)

@@ -26,7 +26,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// WatchReads has the observer watch the objects that desired objects read without owning them. It refuses reads of
+// WatchReads makes the observer watch the objects that desired objects read without owning them. It refuses reads of
 // objects that are desired themselves.
 func WatchReads(ctx context.Context, call *Call, wanted []*prepare.Object) error {
 	var names []observe.Name
@@ -71,7 +71,7 @@ func itemOf(name observe.Name) *inventory.Item {
 	return &inventory.Item{TypeVersionInfo: inventory.TypeVersionInfo(name.GroupVersionKind), NameInfo: inventory.NameInfo{Namespace: name.Namespace, Name: name.Name}}
 }
 
-// shortage says what an object that others own lacks, so that a desired object cannot be applied.
+// shortage is a problem with an object of others that keeps a desired object from being applied.
 type shortage struct {
 	item   *inventory.Item // the other object
 	lack   string
@@ -79,8 +79,8 @@ type shortage struct {
 	cause  error // decides when to repeat the call; nil if an event tells
 }
 
-// read hands a desired object what it reads before its step. missing is nil if that is all the object needs. If the
-// call awaits what is read, the component waits for what is not ready.
+// read passes to a desired object the objects that it reads before its step. missing is nil if nothing is missing. With
+// awaits, waits reports whether the component waits for objects that are not ready.
 func (s *steps) read(ctx context.Context, t *prepare.Object, awaits bool) (missing *shortage, waits bool, err error) {
 	for _, read := range readsOf(s.call, t) {
 		if read.After {
@@ -95,7 +95,7 @@ func (s *steps) read(ctx context.Context, t *prepare.Object, awaits bool) (missi
 	return nil, waits, nil
 }
 
-// readOne hands a desired object one of the objects that it reads, and returns it as well; nil if that does not exist.
+// readOne passes to a desired object one of the objects that it reads, and returns that; nil if it does not exist.
 func (s *steps) readOne(ctx context.Context, t *prepare.Object, read behaviors.Read) (object *unstructured.Unstructured, missing *shortage, err error) {
 	name := nameOf(read)
 	item := itemOf(name)
@@ -127,7 +127,7 @@ func (s *steps) readOne(ctx context.Context, t *prepare.Object, read behaviors.R
 	return nil, lacks("does not exist", err), nil
 }
 
-// judge reports, and returns, whether the component waits for an object of others.
+// judge returns whether the component waits for an object of others, and reports it if so.
 func (s *steps) judge(read behaviors.Read, object *unstructured.Unstructured) (waits bool) {
 	if read.Judge == nil || object == nil && read.Optional {
 		return false
@@ -151,7 +151,7 @@ func (s *steps) judge(read behaviors.Read, object *unstructured.Unstructured) (w
 	return true
 }
 
-// await reports what is missing, and has the call repeated when it may be there.
+// await reports a shortage, and makes the caller repeat the call when it may have ended.
 func (s *steps) await(t *prepare.Object, missing *shortage, consequence string) {
 	s.call.Report.AwaitsHealth(missing.item, missing.lack+consequence, missing.health)
 	if missing.cause != nil {
@@ -159,7 +159,7 @@ func (s *steps) await(t *prepare.Object, missing *shortage, consequence string) 
 	}
 }
 
-// misplaced says what is wrong with the namespace of an object; empty if nothing is, or its type is not served.
+// misplaced returns the problem with the namespace of an object; empty if there is none, or its type is not served.
 func (s *steps) misplaced(name observe.Name) string {
 	isNamespaced, err := apiutil.IsGVKNamespaced(name.GroupVersionKind, s.call.Server.Client.RESTMapper())
 	switch {
@@ -201,14 +201,14 @@ func (s *steps) fetch(ctx context.Context, name observe.Name, version string, vi
 	return object, nil
 }
 
-// need is what a call needs of one kind.
+// need is a call's need for one kind.
 type need struct {
 	namespaces sets.Set[string]
 	content    bool // its objects are judged by their content
 	whole      sets.Set[apitypes.NamespacedName]
 }
 
-// Watch has the observer watch the kinds of the desired objects and of redundant dependents. It leaves out kinds of
+// Watch makes the observer watch the kinds of the desired objects and of redundant dependents. It leaves out kinds of
 // desired objects beyond the given stage, because they may not be served yet, unless the inventory shows that a
 // dependent exists.
 func (c *Call) Watch(ctx context.Context, wanted []*prepare.Object, upTo prepare.Stage) error {

@@ -25,8 +25,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Delete deletes or orphans dependents, and reports whether all of them are gone. It saves first which of them are
-// going to be orphaned, and the deletion of which is approved.
+// Delete deletes or orphans dependents, and reports whether all of them are gone. First it saves which of them will be
+// orphaned, and which may be deleted by approval.
 func (w *Waves) Delete(ctx context.Context, items []*inventory.Item) (gone bool, err error) {
 	if w.call.Ledger.DecisionsUnsaved {
 		if err := w.call.Ledger.Save(ctx); err != nil {
@@ -94,8 +94,8 @@ func (w *Waves) deleteTier(ctx context.Context, tier []*inventory.Item) ([]outco
 	return t.unready, t.Err()
 }
 
-// deleteCopy deletes the object of an item that is wanted again later, or stays recorded for another reason; so the
-// progress of the deletion goes into a copy. When the object is gone, that is recorded.
+// deleteCopy deletes the object of an item that stays recorded, for example because it is wanted again later. The
+// progress of the deletion goes into a copy of the item; record is called with the item when the object is gone.
 func (w *Waves) deleteCopy(ctx context.Context, item *inventory.Item, d decide.Deletion, record func(*inventory.Item)) (outcome, error) {
 	going := *item
 	o, err := w.deleteOne(ctx, &going, d)
@@ -109,13 +109,13 @@ func (w *Waves) deleteCopy(ctx context.Context, item *inventory.Item, d decide.D
 // Candidate is a redundant object that exists, and would be deleted.
 type Candidate struct {
 	Item *inventory.Item
-	// UID is that of the object; empty if it could not be read.
+	// UID is the object's UID; empty if it could not be read.
 	UID apitypes.UID
-	// Confirm means that the object may be deleted only with approval, however many others are.
+	// Confirm means that the object may be deleted only with approval, even if no limit is exceeded.
 	Confirm bool
 }
 
-// NeedsApproval reports whether the deletion of an item counts: it is redundant and not going to be orphaned, and its
+// NeedsApproval reports whether the deletion of an item counts: it is redundant and will not be orphaned, and its
 // deletion was neither requested nor approved.
 func NeedsApproval(item *inventory.Item) bool {
 	return item.Phase == inventory.PhaseScheduledForDeletion && item.DeletePolicy != inventory.DeletePolicyOrphan && !item.DeletionApproved
@@ -131,9 +131,10 @@ func (c *Call) DemandsApproval(item *inventory.Item) bool {
 	return isUnknown || c.Prune(item, seen) == inventory.PrunePolicyConfirm
 }
 
-// Hold returns the candidates that may be deleted only with approval, and describes them. If there are more than may be
-// deleted, these are all; otherwise, they are those that demand it. Approved means that a user has approved the
-// deletion of exactly these. The caller must record that before the first deletion, because the rest is another list.
+// Hold returns the candidates that may be deleted only with approval, and describes them. If there are more than the
+// limit allows, it returns all of them; otherwise, only those that demand approval. approved means that a user has
+// approved the deletion of exactly these. The caller must record that before the first deletion, because the approval
+// does not cover the list that remains afterwards.
 func (c *Call) Hold(candidates []*Candidate) (concerned []*Candidate, held *inventory.HeldDeletions, approved bool, err error) {
 	stay := 0
 	for _, item := range c.Ledger.Items {
@@ -161,9 +162,9 @@ func (c *Call) Hold(candidates []*Candidate) (concerned []*Candidate, held *inve
 	return concerned, held, held.Digest == c.Deletions.Approved, nil
 }
 
-// HoldAll returns the items of an owner that is being deleted whose deletion a user has to approve, and describes them;
-// nil if there are none. The ledger has the items as they are about to be deleted or orphaned. The occasion
-// distinguishes this deletion from others of the same objects.
+// HoldAll returns the items of a deleted owner whose deletion needs a user's approval, and describes them; nil if there
+// are none. The items in the ledger must already be scheduled for deletion or orphaning. The occasion distinguishes
+// this deletion from others of the same objects.
 func (c *Call) HoldAll(ctx context.Context, occasion string) (concerned []*inventory.Item, held *inventory.HeldDeletions, err error) {
 	demanding := slices.DeleteFunc(slices.Clone(c.Ledger.Items), func(item *inventory.Item) bool {
 		return item.DeletePolicy != inventory.DeletePolicyConfirmOnDelete || !NeedsApproval(item)
@@ -276,15 +277,15 @@ func NewConsent(ledger *Ledger, observer execute.Observer, fence func() error, c
 // Confirm asks the owner whether a desired object that was written before, and has vanished, is still wanted. It must
 // be called after the object was found to have vanished, and before it is created again.
 //
-// Another process may work for the same owner, for a moment or by mistake, and may have deleted the object because it
-// knows more: that the owner is being deleted, for example, or wants something else. What it knew was true before it
-// deleted the object. Since the question comes after that, the answer takes it into account, however outdated this call
-// is. An object that vanishes after the question needs another one; objects that the observer knew to have vanished
-// before do not.
+// Another process may work for the same owner, for a moment or by mistake, and may have deleted the object because of
+// newer information: the owner is being deleted, for example, or its input has changed. That information was valid
+// before the deletion. Since the owner is asked after the deletion, the answer takes the information into account,
+// however outdated this call is. An object that vanishes after the question needs another question; objects that the
+// observer already knew to have vanished do not.
 //
-// One gap remains between the question and the create: if a third party has deleted the object, and the owner ceases to
-// want it only then, the other process may have looked for the object in vain before this call creates it. This gap
-// exists for each object that is created for the first time, too.
+// One gap remains between the question and the create: if a third party has deleted the object, and the owner stops
+// wanting it only then, the other process may have found no object before this call creates it. This gap exists for
+// each object that is created for the first time, too.
 func (c *Consent) Confirm(ctx context.Context, t *prepare.Object) error {
 	if c.ask == nil || !decide.MayExist(c.ledger.Of(t)) {
 		return nil
@@ -362,9 +363,9 @@ func retryDeletion(ctx context.Context, call *Call, item *inventory.Item, s deci
 	return call.Executor.RetryDeletion(ctx, item, s)
 }
 
-// SettleKept decides about redundant objects what can be decided before any of them is looked at: it plans the end of
-// kept objects that stay no longer, and notes which objects stay, so that nothing that contains them is deleted before
-// their turn comes.
+// SettleKept makes the decisions about redundant objects that are possible before any of them is looked at: it plans
+// the end of objects that are no longer kept, and records which objects stay, so that objects that contain these are
+// not deleted before their turn.
 func (c *Call) SettleKept(redundant []*inventory.Item) {
 	isStaying := map[*inventory.Item]bool{}
 	// The container of an object that stays may itself be in a container.
@@ -395,7 +396,7 @@ func (c *Call) isKept(item *inventory.Item) bool {
 }
 
 // Prune deletes redundant dependents, after all desired objects are ready, and reports whether all are gone or kept. It
-// deletes none of those that must not be deleted without approval.
+// does not delete dependents that need approval.
 func (w *Waves) Prune(ctx context.Context) (done bool, err error) {
 	gone, err := w.pruneUpTo(ctx, types.MaxOrder)
 	return gone && !w.holds, err
@@ -477,8 +478,8 @@ func (w *Waves) candidates(ctx context.Context, items []*inventory.Item) []*Cand
 	return candidates
 }
 
-// wantedAs returns the desired object that a redundant one is; empty if it is none. An API server may serve one object
-// in several groups, as it does with Events, and only the UID shows it.
+// wantedAs names the desired object that is identical to a redundant one; empty if there is none. An API server may
+// serve one object in several groups, as it does with Events, and only the UID shows it.
 func (c *Call) wantedAs(ctx context.Context, item *inventory.Item, s decide.Situation) (string, error) {
 	for _, wanted := range c.Ledger.Wanted {
 		if wanted.Kind != item.Kind || wanted.NameInfo != item.NameInfo {
@@ -513,9 +514,9 @@ func (w *Waves) purge(ctx context.Context, wanted []*prepare.Object, order, over
 	return len(unready) == 0, nil
 }
 
-// purgeEnded deletes what has ended and would be purged at the end of a wave, which does not come because other objects
-// have failed. What these may need when they are applied again stays. The call does not wait until the objects are
-// gone.
+// purgeEnded deletes objects that have ended and would be purged at the end of a wave that is not reached because other
+// objects have failed. It keeps objects that these may need when they are applied again. The call does not wait until
+// the objects are gone.
 func (w *Waves) purgeEnded(ctx context.Context, wanted []*prepare.Object) error {
 	due := slices.DeleteFunc(slices.Clone(wanted), func(t *prepare.Object) bool {
 		return t.PurgeOrder == nil || !t.Ends || !isPurgeable(w.call.Ledger.Of(t))
@@ -566,7 +567,7 @@ func (w *Waves) schedule(ctx context.Context, due []*prepare.Object) error {
 	return w.call.Ledger.Save(ctx)
 }
 
-// dismissFailed deletes desired objects that have failed and should be purged then. It records the failure before: a
+// dismissFailed deletes desired objects that have failed and should be purged then. It records the failure first: a
 // call that finds one of them gone must not take that for drift and create it again.
 func (w *Waves) dismissFailed(ctx context.Context, tier []*prepare.Object) error {
 	var due []*prepare.Object

@@ -21,12 +21,12 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// steps ask the behaviors of the objects of one call, step by step; nil asks nothing.
+// steps calls the behaviors of the objects of one call, step by step; nil calls none.
 type steps struct{ call *Call }
 
-// begin reads what the members of a step need, asks their guards, and completes their late manifests. It returns
-// the members of the step, whose manifests are complete. If something holds the step back, it reports that, and held is
-// true. If the component waits for an object of others, it reports that, and waits is true.
+// begin reads the objects that the members of a step need, asks their guards, and completes their late manifests. It
+// returns the members of the step, whose manifests are complete. If something holds the step back, it reports that, and
+// held is true. If the component waits for an object of others, it reports that, and waits is true.
 func (s *steps) begin(ctx context.Context, members []*prepare.Object) (complete []*prepare.Object, held, waits bool, err error) {
 	if s == nil {
 		return members, false, false, nil
@@ -61,8 +61,8 @@ func (s *steps) begin(ctx context.Context, members []*prepare.Object) (complete 
 	return complete, held, waits, err
 }
 
-// meetObstacles reads what the members of a step need, asks their guards, and reports what holds them back, and whether
-// the component waits for what they read.
+// meetObstacles reads the objects that the members of a step need, asks their guards, reports all obstacles, and
+// returns whether the step is held, and whether the component waits for objects that were read.
 func (s *steps) meetObstacles(ctx context.Context, members []*prepare.Object) (held, waits bool, err error) {
 	lacking := map[*prepare.Object]bool{}
 	reported := map[types.ObjectID]bool{}
@@ -112,8 +112,8 @@ func (s *steps) holdsBack(t *prepare.Object, reason string) {
 	s.call.Report.AwaitsHealth(s.call.Ledger.Of(t), reason, health)
 }
 
-// readAfter reads what the members of a step want to have read when it has ended. It reports, and returns, whether the
-// component waits for any of that.
+// readAfter reads the objects that the members of a step read after its end. It returns whether the component waits for
+// any of them, and reports it if so.
 func (s *steps) readAfter(ctx context.Context, members []*prepare.Object) (waits bool, err error) {
 	for _, t := range members {
 		for _, read := range readsOf(s.call, t) {
@@ -156,7 +156,7 @@ func (s *steps) guard(t *prepare.Object) (reason string, err error) {
 	return heldBack(reason, err), nil
 }
 
-// heldBack says that a guard holds an object back, or has failed.
+// heldBack returns a message that a guard holds an object back, or has failed.
 func heldBack(reason string, err error) string {
 	switch {
 	case err == nil:
@@ -168,9 +168,8 @@ func heldBack(reason string, err error) string {
 	}
 }
 
-// resolve completes the manifest of a late object, or makes its suspended form, and notes in its item what that means.
-// It returns the desired object that belongs to the manifest, and whether the inventory must be saved before the object
-// is written.
+// resolve completes the manifest of a late object, or makes its suspended form, and updates its item. It returns the
+// desired object that belongs to the manifest, and whether the inventory must be saved before the object is written.
 func (s *steps) resolve(t *prepare.Object) (complete *prepare.Object, saveFirst bool, err error) {
 	if t.Suspended {
 		return s.resolveBy(t, s.call.Executor.Manifests.Suspend)
@@ -219,9 +218,9 @@ func (s *steps) forms(ctx context.Context, members []*prepare.Object) (forms []*
 }
 
 // form is resolve for the suspended form of a late object that exists. If data are missing, it returns nil if the
-// object is deleted anyway, or is ready in the form that was applied before: whatever has the data may be suspended
-// already. Otherwise it makes the form of the manifest that was announced: suspending must not depend on data of
-// objects that are gone.
+// object is deleted anyway, or is ready in the suspended form that was applied before: the source of the data may be
+// suspended already. Otherwise it suspends the announced manifest: suspending must not depend on data of objects that
+// are gone.
 func (s *steps) form(t *prepare.Object) (form *prepare.Object, saveFirst bool, err error) {
 	form, saveFirst, err = s.resolve(t)
 	switch {
@@ -239,8 +238,8 @@ func (s *steps) isInForm(t *prepare.Object) bool {
 	return decide.IsSuspended(s.call.Ledger.Of(t)) && view == observe.Present && seen.Status == status.CurrentStatus && !s.call.Server.Outdated(t.Key, seen)
 }
 
-// end reads what the members of a step want to have read when it has ended, and extracts their data. If an object
-// is not there, or its data cannot be extracted, it reports that, and later steps are held.
+// end reads the objects that the members of a step read after its end, and extracts the members' data. If an object is
+// not there, or its data cannot be extracted, it reports that, and later steps are held.
 func (s *steps) end(ctx context.Context, members []*prepare.Object) (held, waits bool, err error) {
 	if s == nil {
 		return false, false, nil
@@ -270,7 +269,7 @@ func (s *steps) end(ctx context.Context, members []*prepare.Object) (held, waits
 	return held, waits, nil
 }
 
-// extract has a behavior extract the data of an object, which is not changed.
+// extract makes a behavior extract the data of an object, which is not changed.
 func (s *steps) extract(t *prepare.Object, object *unstructured.Unstructured) error {
 	extracting, ok := behaviors.Of[behaviors.Extracting](s.call.Executor.Manifests.Source(t))
 	if !ok {
@@ -299,8 +298,8 @@ func (s *steps) lookWhole(ctx context.Context, t *prepare.Object) (*unstructured
 	return situation.Live, nil
 }
 
-// retry has the call repeated after an error of a behavior: after the delay that the error asks for, or after one that
-// grows.
+// retry makes the caller repeat the call after an error of a behavior: after the delay that the error requests, or
+// after a growing delay.
 func (s *steps) retry(t *prepare.Object, err error) {
 	if retriable, ok := errors.AsType[types.RetriableError](err); ok && retriable.RetryAfter() != nil {
 		s.call.Report.RequeueAfter(*retriable.RetryAfter())

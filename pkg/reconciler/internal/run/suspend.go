@@ -38,8 +38,8 @@ func (w *Waves) Suspend(ctx context.Context, wanted []*prepare.Object) (done boo
 	return true, nil
 }
 
-// suspendWave reports whether the members of a wave are suspended. Those that are deleted then go in their delete
-// order.
+// suspendWave suspends the members of a wave, and reports whether all are suspended. Members that are deleted when they
+// are suspended are deleted in their delete order.
 func (w *Waves) suspendWave(ctx context.Context, wave []*prepare.Object) (suspended bool, err error) {
 	present, err := w.present(ctx, wave)
 	if err != nil {
@@ -79,8 +79,8 @@ func (w *Waves) suspendWave(ctx context.Context, wave []*prepare.Object) (suspen
 	return true, nil
 }
 
-// extractAll extracts the data that late suspended forms need, and has objects of others read. What is missing then,
-// the forms do without.
+// extractAll extracts the data that late suspended forms need, and reads objects of others. The forms are made without
+// data that are missing.
 func (w *Waves) extractAll(ctx context.Context, wanted []*prepare.Object) error {
 	if w.steps == nil || !slices.ContainsFunc(wanted, func(t *prepare.Object) bool { return t.Suspended && t.Late }) {
 		return nil
@@ -125,7 +125,7 @@ func (w *Waves) present(ctx context.Context, wave []*prepare.Object) ([]*prepare
 	return present, all.Err()
 }
 
-// vanish deletes objects that are suspended, and reports whether all of them are gone. Their items stay, as those of
+// vanish deletes objects that are suspended, and reports whether all of them are gone. Their items stay, like items of
 // objects that have still to be applied.
 func (w *Waves) vanish(ctx context.Context, members []*prepare.Object) (gone bool, err error) {
 	var all outcomes

@@ -41,7 +41,7 @@ type Waves struct {
 
 // Options are options of a call.
 type Options struct {
-	// Why is the reason why dependents go that have not served their purpose.
+	// Why is the reason for deleting dependents that have not served their purpose.
 	Why string
 	// RecordAdoptions records which objects existed before, before they are adopted.
 	RecordAdoptions bool
@@ -63,7 +63,7 @@ func newWaves(call *Call, execution execution, options Options) *Waves {
 }
 
 // Apply applies all desired objects, which are sorted, and reports whether all of them are ready or completed. If some
-// have failed, it purges what has ended without them.
+// have failed, it purges objects that have ended.
 func (w *Waves) Apply(ctx context.Context, wanted []*prepare.Object) (ready bool, err error) {
 	ready, err = w.apply(ctx, wanted)
 	if (err == nil || execute.IsAboutObjects(err)) && (execute.IsFailure(err) || w.call.Report.HasFailures()) {
@@ -72,7 +72,7 @@ func (w *Waves) Apply(ctx context.Context, wanted []*prepare.Object) (ready bool
 	return ready && err == nil, err
 }
 
-// apply walks through the waves. If it stops before the end, it corrects drift of the objects that it has not come to.
+// apply walks through the waves. If it stops before the end, it corrects drift of the objects that it has not reached.
 func (w *Waves) apply(ctx context.Context, wanted []*prepare.Object) (ready bool, err error) {
 	done, ready, err := w.walk(ctx, wanted)
 	if err == nil && ready {
@@ -154,7 +154,7 @@ func (w *Waves) applyStage(ctx context.Context, members []*prepare.Object, waveS
 	return stage.ready, nil
 }
 
-// wroteWave tells the caller when a wave is written that this call has changed something in.
+// wroteWave calls AfterWave if the wave is written, and this call has changed objects of it.
 func (w *Waves) wroteWave(ctx context.Context, wave []*prepare.Object) error {
 	changed := func(t *prepare.Object) bool { return w.call.Ledger.changed[t.Index] }
 	unwritten := func(t *prepare.Object) bool {
@@ -171,14 +171,14 @@ func (w *Waves) wroteWave(ctx context.Context, wave []*prepare.Object) error {
 	return nil
 }
 
-// endStep extracts the data of a step, and reads what its members want to have read then.
+// endStep extracts the data of a step, and reads the objects that its members read afterwards.
 func (w *Waves) endStep(ctx context.Context, members []*prepare.Object) (held bool, err error) {
 	held, waits, err := w.steps.end(ctx, members)
 	w.passed = w.passed || waits
 	return held, err
 }
 
-// progress says how far a stage is.
+// progress is the progress of a stage.
 type progress struct {
 	ready     bool
 	unwritten bool // some manifests have still to be applied
@@ -216,8 +216,8 @@ func (w *Waves) noteUnready(o outcome, progress *progress) {
 	w.call.Report.AwaitsHealth(o.item, o.message, o.health)
 }
 
-// Stop ends the waves before the rest of the desired objects, and corrects drift of these. It returns the error, and
-// what goes wrong with that.
+// Stop ends the waves before the rest of the desired objects, and corrects drift of these. It returns the error, joined
+// with the errors of the correction.
 func (w *Waves) Stop(ctx context.Context, err error, rest []*prepare.Object) error {
 	if execute.Is[*inventory.StaleError](err) {
 		return err
@@ -225,7 +225,7 @@ func (w *Waves) Stop(ctx context.Context, err error, rest []*prepare.Object) err
 	return execute.Join(err, w.correctDrift(ctx, rest))
 }
 
-// correctDrift corrects drift of dependents that the waves have not come to, except late ones, whose manifests are not
+// correctDrift corrects drift of dependents that the waves have not reached, except late ones, whose manifests are not
 // complete.
 func (w *Waves) correctDrift(ctx context.Context, rest []*prepare.Object) error {
 	if w.call.Consent.MayGoOn() != nil {
@@ -277,8 +277,8 @@ type outcome struct {
 	unwritten bool
 	// keepsBarrier means that an object that defines types is being deleted, so that its barrier must stay.
 	keepsBarrier bool
-	// instances names the instances that block the deletion of an object that defines types; what serves them has to
-	// stay, too.
+	// instances names the instances that block the deletion of an object that defines types; objects that serve them
+	// must stay, too.
 	instances string
 	barrier   *guard.Barrier // must be recorded and applied before anything else; may be nil
 	// adopting is the observation of an object whose adoption must be recorded before anything else; may be nil.
@@ -325,7 +325,7 @@ func (t *outcomes) add(o outcome, err error) {
 	}
 }
 
-// saved saves what has to be recorded before requests about the members, and then makes these concurrently.
+// saved saves the inventory if there are members, and then calls the function for each of them concurrently.
 func saved[T any](ctx context.Context, c *Call, t *outcomes, members []T, then func(T)) {
 	if len(members) == 0 {
 		return
@@ -337,8 +337,7 @@ func saved[T any](ctx context.Context, c *Call, t *outcomes, members []T, then f
 	concurrent.All(c.Server.Concurrency, members, then)
 }
 
-// proceed saves what has to be recorded before further requests about dependents, once for all of them, and then
-// continues with these.
+// proceed saves the inventory once for all unended outcomes, and then continues the work on them.
 func (t *outcomes) proceed(ctx context.Context, c *Call) {
 	for len(t.unended) > 0 {
 		unended := t.unended

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package handlers has what the default handlers and the mutators of several kinds share.
+// Package handlers contains common parts of the default handlers and of the mutators of several kinds.
 package handlers
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 )
 
-// Infallible returns an edit that cannot fail as one that could.
+// Infallible wraps an edit that cannot fail.
 func Infallible[E any](edit func(E)) func(E) error {
 	return func(editor E) error {
 		edit(editor)
@@ -26,22 +26,22 @@ func Infallible[E any](edit func(E)) func(E) error {
 	}
 }
 
-// Workload are the numbers in the spec and status of a workload.
+// Workload contains the numbers in the spec and status of a workload.
 type Workload struct {
 	// Kind is the kind of the object, as in "Deployment".
 	Kind string
-	// Generation is that of the object, and Observed the one that its controller has observed last.
+	// Generation is the generation of the object, Observed the last one that its controller has observed.
 	Generation, Observed int64
 	// Desired, Ready and Current are numbers of replicas: declared, ready, existing.
 	Desired, Ready, Current int32
-	// Rollout says what is missing before all replicas have the declared form; empty if all have it.
+	// Rollout describes what is missing until all replicas have the declared form; empty if nothing is.
 	Rollout string
-	// Failure says why the workload will not become ready; empty if nothing is known.
+	// Failure is the reason why the workload will not become ready; empty if no reason is known.
 	Failure string
 }
 
-// Converging returns how far the workload is. It is Healthy if the controller has observed the spec, all replicas have
-// the declared form and are ready, and there are no others.
+// Converging returns the progress of the workload. It is Healthy if the controller has observed the spec, all replicas
+// have the declared form and are ready, and no others exist.
 func (w Workload) Converging(op concepts.ConvergingOperation) concepts.AliveStatusWithReason {
 	switch {
 	case w.Observed < w.Generation:
@@ -57,7 +57,7 @@ func (w Workload) Converging(op concepts.ConvergingOperation) concepts.AliveStat
 	}
 }
 
-// unready returns the status that fits the operation, or otherwise the given one.
+// unready returns the status for the operation; otherwise if it is None.
 func unready(op concepts.ConvergingOperation, otherwise concepts.AliveConvergingStatus, reason string) concepts.AliveStatusWithReason {
 	switch op {
 	case concepts.ConvergingOperationCreated:
@@ -69,7 +69,7 @@ func unready(op concepts.ConvergingOperation, otherwise concepts.AliveConverging
 	return concepts.AliveStatusWithReason{Status: otherwise, Reason: reason}
 }
 
-// Grace returns how well the workload does its job: by the number of ready replicas, whichever form they have.
+// Grace returns how well the workload does its job, by the number of ready replicas of any form.
 func (w Workload) Grace() concepts.GraceStatusWithReason {
 	switch {
 	case w.Ready == w.Desired:
@@ -81,7 +81,7 @@ func (w Workload) Grace() concepts.GraceStatusWithReason {
 	}
 }
 
-// Suspension returns how far the suspension is: it is Suspended if no replicas exist any more.
+// Suspension returns the progress of the suspension. It is Suspended if no replicas are left.
 func (w Workload) Suspension() concepts.SuspensionStatusWithReason {
 	switch {
 	case w.Observed < w.Generation:
@@ -98,17 +98,16 @@ func (w Workload) unobserved() string {
 	return "Waiting for " + strings.ToLower(w.Kind) + " controller to observe latest spec"
 }
 
-// Rule says what conditions mean.
+// Rule interprets conditions.
 type Rule struct {
-	// Works is the condition that is True if the object works.
+	// Works is the condition that is True when the object works.
 	Works string
-	// Fails are the conditions that are False if the object will not work without intervention. The first one that is
-	// False is the reason.
+	// Fails are the conditions that are False when the object will not work without intervention. The first one that is
+	// False provides the reason.
 	Fails []string
 }
 
-// Operational returns what the rule says about the conditions: OperationFailing, Operational, or otherwise
-// OperationPending.
+// Operational applies the rule to conditions. It returns OperationFailing, Operational, or otherwise OperationPending.
 func (r Rule) Operational(conditions []metav1.Condition) concepts.OperationalStatusWithReason {
 	for _, name := range r.Fails {
 		if c := meta.FindStatusCondition(conditions, name); c != nil && c.Status == metav1.ConditionFalse {
@@ -121,7 +120,7 @@ func (r Rule) Operational(conditions []metav1.Condition) concepts.OperationalSta
 	return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusPending, Reason: "Waiting for " + r.Works + " to be True"}
 }
 
-// Text returns reason and message of a condition in one. Each of them may be empty.
+// Text joins reason and message of a condition. Each of them may be empty.
 func Text(reason, message string) string {
 	if reason == "" || message == "" {
 		return reason + message
@@ -129,8 +128,8 @@ func Text(reason, message string) string {
 	return reason + ": " + message
 }
 
-// AddressStatus returns Operational if one of the points through which a load balancer can be reached has an address,
-// and OperationPending otherwise. The function returns the two forms that an address can have.
+// AddressStatus returns Operational if any ingress point of a load balancer has an address, and OperationPending
+// otherwise. The function returns both forms of an address.
 func AddressStatus[P any](points []P, of func(P) (ip, hostname string)) concepts.OperationalStatusWithReason {
 	assigned := slices.ContainsFunc(points, func(point P) bool {
 		ip, hostname := of(point)
@@ -142,10 +141,10 @@ func AddressStatus[P any](points []P, of func(P) (ip, hostname string)) concepts
 	return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusOperational, Reason: "The load balancer has an address"}
 }
 
-// Hash returns the SHA-256 of entries, in hexadecimal form. It depends on keys and values only: not on their order, and
-// not on the field that an entry is in.
+// Hash returns the SHA-256 of entries, in hexadecimal. It depends only on keys and values, not on their order or on the
+// fields that contain them.
 func Hash(entries map[string][]byte) (string, error) {
-	// Nil has another digest than what is empty.
+	// Nil would have a different digest than an empty value.
 	all := make(map[string][]byte, len(entries))
 	for key, value := range entries {
 		all[key] = append([]byte{}, value...)
@@ -161,8 +160,8 @@ type resource[P any] interface {
 	Identity() string
 }
 
-// DesiredHash returns the hash of the object of a resource as it is still to be made. An error of making it is passed
-// on. It is an error if the resource is nil, or read-only: then the object has another owner.
+// DesiredHash returns the hash of the desired object of a resource. It fails if the resource is nil or read-only,
+// because the object then has another owner, or if a mutation fails.
 func DesiredHash[P any, R resource[P]](r R, kind string, hash func(P) (string, error)) (string, error) {
 	var none R
 	if r == none {
@@ -179,8 +178,7 @@ func DesiredHash[P any, R resource[P]](r R, kind string, hash func(P) (string, e
 	return hash(object)
 }
 
-// CheckRoleRef returns an error that names the empty fields of the reference from a binding to its role; nil if none is
-// empty.
+// CheckRoleRef returns an error that lists the empty fields of a binding's reference to its role; nil if none is empty.
 func CheckRoleRef(ref rbacv1.RoleRef) error {
 	var problems []error
 	for _, field := range []struct{ value, name, advice string }{

@@ -3,16 +3,16 @@
 
 //go:build unix
 
-// Command guard runs another command in a process group of its own and ends that whole group as soon as
-// the guard's lifeline breaks: file descriptor 3, the read end of a pipe whose only write end is held by the
-// process that started the guard. The kernel closes that end however the holder dies, kill -9 included.
+// Command guard runs another command in a process group of its own, and ends the whole group as soon as its lifeline
+// breaks: file descriptor 3, the read end of a pipe whose only write end is held by the process that started the guard.
+// The kernel closes that end however the holder dies, even after kill -9.
 //
 //	guard [-remove DIR] -- COMMAND [ARG...]
 //
 // SIGINT, SIGTERM and SIGHUP are passed on to the group. If the guard's own group is the foreground group of the
-// terminal on stdin, the command's group takes its place for as long as it runs. The guard ends with the exit code of
-// the command, or 128 plus the number of the signal that ended it, after whatever remained of the group has been killed
-// and the folders given by -remove have been deleted.
+// terminal on stdin, the command's group replaces it as long as it runs. After killing the rest of the group, the guard
+// ends with the exit code of the command, or 128 plus the number of the signal that ended it. If the lifeline broke, it
+// deletes the folder given by -remove before that.
 package main
 
 import (
@@ -32,7 +32,7 @@ import (
 // lifelineFD is the descriptor that exec.Cmd gives to the first of its ExtraFiles.
 const lifelineFD = 3
 
-// The exit codes that shells use for commands that cannot be run or found.
+// Exit codes that shells use for commands that cannot be run or found.
 const (
 	exitUsage      = 2
 	exitNoLifeline = 125
@@ -53,19 +53,19 @@ func main() {
 
 func run(args []string, remove string) int {
 	lifeline := os.NewFile(lifelineFD, "lifeline")
-	// Without one, the descriptor may be one of the Go runtime's own.
+	// Without a lifeline, the descriptor may be one of the Go runtime's own.
 	if info, err := lifeline.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
 		fmt.Fprintln(os.Stderr, "guard: there is no lifeline on file descriptor 3")
 		return exitNoLifeline
 	}
-	// The descriptor came through an exec, so that it is not close-on-exec any more.
+	// After the exec, the descriptor is no longer close-on-exec.
 	syscall.CloseOnExec(lifelineFD)
 
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	foreground := inForeground()
 	if foreground {
-		// Handing the terminal over and back is done from the background, which stops whoever does not ignore this.
+		// Handing over the terminal happens from the background, which stops processes that do not ignore this signal.
 		signal.Ignore(syscall.SIGTTOU)
 	}
 
@@ -83,7 +83,7 @@ func run(args []string, remove string) int {
 	group := command.Process.Pid
 	var broken atomic.Bool
 	go func() {
-		// Nothing is ever written: this returns when the last write end is closed.
+		// Nothing is ever written, so this returns when the last write end is closed.
 		_, _ = io.Copy(io.Discard, lifeline)
 		broken.Store(true)
 		_ = syscall.Kill(-group, syscall.SIGKILL)
@@ -107,9 +107,9 @@ func run(args []string, remove string) int {
 	return code
 }
 
-// wait returns the exit code of the command when it has ended. When Ctrl-Z stops it, the guard hands the terminal back
-// and stops its own group too, so that the shell notices, and lets the command continue when the shell does so with the
-// guard.
+// wait returns the exit code of the command after it has ended. If Ctrl-Z stops the command, the guard hands the
+// terminal back and stops its own group, so that the shell notices. When the shell continues the guard, the guard
+// continues the command.
 func wait(process int, foreground bool) int {
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
@@ -128,7 +128,7 @@ func wait(process int, foreground bool) int {
 			default:
 			}
 			_ = syscall.Kill(0, syscall.SIGSTOP)
-			// A process with several threads may run on for a moment before it stops.
+			// A process with several threads may run for another moment before it stops.
 			<-continued
 			setForeground(process)
 			_ = syscall.Kill(-process, syscall.SIGCONT)
@@ -140,14 +140,14 @@ func wait(process int, foreground bool) int {
 	}
 }
 
-// inForeground tells whether the terminal on stdin, if there is one, belongs to the guard's group.
+// inForeground reports whether the terminal on stdin, if any, belongs to the guard's group.
 func inForeground() bool {
 	group, err := unix.IoctlGetInt(int(os.Stdin.Fd()), unix.TIOCGPGRP)
 	return err == nil && group == syscall.Getpgrp()
 }
 
-// setForeground makes the group the foreground group of the terminal: the command's while it runs, and the guard's own
-// when the shell that started all of this expects the terminal back.
+// setForeground makes the group the foreground group of the terminal: the command's group while it runs, and the
+// guard's own when the shell that started the guard expects the terminal back.
 func setForeground(group int) {
 	_ = unix.IoctlSetPointerInt(int(os.Stdin.Fd()), unix.TIOCSPGRP, group)
 }
