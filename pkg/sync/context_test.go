@@ -135,9 +135,11 @@ func TestForeignObjects(t *testing.T) {
 		body := `{"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "Invalid", "code": 422}`
 		return &http.Response{StatusCode: http.StatusUnprocessableEntity, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: request}, nil
 	})
-	w.expect([]string{"Sync ConfigMap c: PruneSkipped Succeeded: belongs to another owner",
+	w.expect([]string{
+		"Sync ConfigMap c: PruneSkipped Succeeded: belongs to another owner",
 		"Sync ConfigMap invalid: PruneSkipped Succeeded: is recorded as a dependent, but has neither the owner label nor fields of the field manager of its owner, and is left alone",
-		"Sync ConfigMap a: Synced Succeeded: unchanged"}, w.succeeds(w.beginWith(refusing, "two", configMap("a"), sync.WithPrune(true))))
+		"Sync ConfigMap a: Synced Succeeded: unchanged",
+	}, w.succeeds(w.beginWith(refusing, "two", configMap("a"), sync.WithPrune(true))))
 	w.expect([]string{"ConfigMap a", "ConfigMap c", "ConfigMap invalid"}, w.exists())
 }
 
