@@ -291,12 +291,13 @@ func exempt(kind schema.GroupKind, path fieldpath.Path) bool {
 // maintained are the fields that Kubernetes itself maintains in objects of a kind. Removing the token of a
 // ServiceAccount from a Secret would make that token invalid.
 var maintained = map[schema.GroupKind][]fieldpath.Path{
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}: {pathTo("rules")},
+
 	{Kind: "PersistentVolumeClaim"}: {pathTo("spec", "volumeName")},
 	{Kind: "PersistentVolume"}:      {pathTo("spec", "claimRef")},
 	{Kind: "Secret"}:                {pathTo("data", "token"), pathTo("data", "ca.crt"), pathTo("data", "namespace")},
 	{Kind: "ServiceAccount"}:        {pathTo("secrets"), pathTo("imagePullSecrets")},
 	{Kind: "Namespace"}:             {pathTo("spec")},
-	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}: {pathTo("rules")},
 }
 
 func pathTo(fields ...any) fieldpath.Path { return fieldpath.MakePathOrDie(fields...) }
