@@ -173,7 +173,7 @@ type pruneOptions struct {
 	Outside []*inventory.Item
 }
 
-// A pruneItem is an object that is no longer declared.
+// A pruneItem is an object that has been removed from the manifests.
 type pruneItem struct {
 	*inventory.Item
 	// Kept is why the object is not pruned; empty if it is pruned, perhaps after an approval.

@@ -290,8 +290,8 @@ func former(hook *unstructured.Unstructured) *inventory.Item {
 	}
 }
 
-// recalled returns the item of a task for this operation: a Job that is no hook and failed in an earlier operation is
-// created again if it is gone.
+// recalled returns the item of a task for this operation. A Job that failed in an earlier operation is created again if
+// it no longer exists, unless it is a hook.
 func (c *syncContext) recalled(item *inventory.Item, task syncTask) *inventory.Item {
 	if task.Hook || !runsOnce(task) || !outcome(item).Failed() || c.isContinued() {
 		return item

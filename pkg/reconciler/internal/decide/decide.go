@@ -387,7 +387,7 @@ func RecordKept(i *inventory.Item) {
 	i.Phase, i.Digest, i.DeletionApproved = inventory.PhaseKept, digest, false
 }
 
-// EndKeeping plans the end of an object that is no longer kept.
+// EndKeeping schedules the deletion or orphaning of an object that was kept until now.
 func EndKeeping(i *inventory.Item) { *i = *Unwanted(i, prepare.IsOrphanedOnApply) }
 
 // IsSuspended reports whether the suspended form of the object was applied last.
