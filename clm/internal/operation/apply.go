@@ -165,7 +165,7 @@ func (p *Plan) Await(ctx context.Context, options Options) error {
 func (p *Plan) await(ctx context.Context, options Options, b *runner.Board) error {
 	ctx, stop := runner.Limited(ctx, options.Timeout)
 	defer stop()
-	changed := &releases.ChangedError{Release: p.Release.String()}
+	changed := releases.Changed(p.Release)
 	request := p.request(unsaved{})
 	request.RerunFailed = false
 	request.Fence = func() error { return changed }
@@ -471,7 +471,7 @@ func (a *application) leave(ctx context.Context, result reconciler.Result, failu
 		noteFailure(current, release.Message)
 		if unready := current.State != releases.RevisionReady; !(unready && current.Rollback) {
 			// The user may continue a rollback with the number of its target revision, which must not be pruned.
-			a.options.prune(release)
+			release.Prune(a.options.HistoryMax, a.options.HistoryMaxBytes)
 		}
 	})
 }

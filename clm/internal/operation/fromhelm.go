@@ -79,7 +79,7 @@ func (r *HelmRelease) adoption(ctx context.Context, c *runner.Connection, releas
 	plan := &Plan{connection: c, Release: release, intent: intent{Operation: Adopt, New: current == nil}, confirm: func(ctx context.Context) error {
 		err := r.confirm(ctx, c.Client())
 		if errors.Is(err, ErrHelmChanged) {
-			return &releases.ChangedError{Release: release.String()}
+			return releases.Changed(release)
 		}
 		return err
 	}}

@@ -203,7 +203,7 @@ func confirmNew(ctx context.Context, records *releases.Store, plan *Plan) error 
 	_, err := records.Get(ctx, release.Namespace, release.Name)
 	switch {
 	case err == nil:
-		return &releases.ChangedError{Release: release.String()}
+		return releases.Changed(release)
 	case !errors.Is(err, releases.ErrNotFound):
 		return err
 	}

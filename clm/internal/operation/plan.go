@@ -87,8 +87,8 @@ type Plan struct {
 	namespaceMissing bool
 	// spared lists the redundant objects that stay because they were adopted.
 	spared []string
-	// confirm returns a ChangedError if Helm has changed the release since it was read; nil unless it is adopted from
-	// Helm.
+	// confirm returns the error of releases.Changed if Helm has changed the release since it was read; nil unless it is
+	// adopted from Helm.
 	confirm func(ctx context.Context) error
 }
 

@@ -248,16 +248,6 @@ func (p *Plan) Derive(content releases.Content, description string) error {
 	return err
 }
 
-// prune removes revisions that exceed the limits of the history.
-func (o Options) prune(release *releases.Release) {
-	if o.HistoryMax > 0 {
-		release.Prune(o.HistoryMax)
-	}
-	if o.HistoryMaxBytes > 0 {
-		release.PruneBytes(o.HistoryMaxBytes)
-	}
-}
-
 // makeRoom calls add, which records a further revision. Usually revisions are pruned at the end of the operation, so
 // that none is lost if it fails to begin. If the index has no room for a further revision, they are pruned in the same
 // write. A rollback to a pruned revision can then be continued only without its number.
@@ -270,7 +260,7 @@ func (o Options) makeRoom(release *releases.Release, add func(release *releases.
 	if o.HistoryMax > 0 {
 		o.HistoryMax = max(o.HistoryMax-1, 1)
 	}
-	o.prune(fewer)
+	fewer.Prune(o.HistoryMax, o.HistoryMaxBytes)
 	if len(fewer.Revisions) == len(release.Revisions) {
 		return err
 	}

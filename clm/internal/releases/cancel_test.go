@@ -28,15 +28,15 @@ func (w *world) applying(holder string, second int) LockOptions {
 
 // waiter is a process that waits for the lock.
 type waiter struct {
-	told     chan Waiting
+	told     chan [2]string
 	acquired chan *Lock
 }
 
 // wait starts to wait for the lock.
 func (w *world) wait(options LockOptions) waiter {
 	w.Helper()
-	result := waiter{told: make(chan Waiting, 10), acquired: make(chan *Lock, 1)}
-	options.Wait = func(waiting Waiting) { result.told <- waiting }
+	result := waiter{told: make(chan [2]string, 10), acquired: make(chan *Lock, 1)}
+	options.Wait = func(holder Holder, request string) { result.told <- [2]string{holder.Name, request} }
 	go func() {
 		lock, err := w.store.Lock(w.Context(), options)
 		if err != nil {
@@ -86,7 +86,7 @@ func TestCancelOlder(t *testing.T) {
 	options = w.applying("newer@host/2", 2)
 	options.CancelOlder = true
 	newer := w.wait(options)
-	if got := testenv.Receive(t, newer.told, "the newer process waits"); got.Holder.Name != "older@host/1" || got.Asked != "apply" || got.Obstacle != "" {
+	if got := testenv.Receive(t, newer.told, "the newer process waits"); got != [2]string{"older@host/1", "its apply is asked to end"} {
 		t.Errorf("got %+v", got)
 	}
 	w.hears(older)
@@ -142,16 +142,16 @@ func TestThoseWhoAreNotCanceled(t *testing.T) {
 			lock, err := w.store.Lock(t.Context(), options)
 			w.must(err)
 			version := w.leaseVersion()
-			var told []Waiting
+			var told []string
 			newer := w.applying("newer@host/2", 2)
 			newer.CancelOlder, newer.Timeout = true, time.Second
-			newer.Wait = func(waiting Waiting) { told = append(told, waiting) }
+			newer.Wait = func(_ Holder, request string) { told = append(told, request) }
 			var locked *LockedError
 			if _, err := w.store.Lock(t.Context(), newer); !errors.As(err, &locked) {
 				t.Errorf("want it to wait as long as without the option, got %v", err)
 			}
-			if len(told) != 1 || told[0].Obstacle != test.want || told[0].Asked != "" {
-				t.Errorf("want %q, got %+v", test.want, told)
+			if len(told) != 1 || told[0] != test.want {
+				t.Errorf("want %q, got %q", test.want, told)
 			}
 			if after := w.leaseVersion(); after != version {
 				t.Error("want the lease to stay as it is")

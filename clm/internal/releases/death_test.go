@@ -58,7 +58,7 @@ func TestDeath(t *testing.T) {
 				w.must(w.store.AddRevision(w.Context(), w.create("demo"), Revision{}, content(10, "b")))
 			},
 			operation: func(w *world, store *Store, release *Release) (*Release, error) {
-				release.Prune(1)
+				release.Prune(1, 0)
 				return release, store.Save(w.Context(), release)
 			},
 		},

@@ -48,21 +48,9 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("%s of release %s is damaged: %s; %s", e.Part, e.Release, e.Damage, help)
 }
 
-// LostLockError means that a lock is no longer held, because another process has taken or removed its lease.
-type LostLockError struct {
-	// Release is namespace and name of the release.
-	Release string
-	// Reason is how the lock was lost.
-	Reason error
-}
-
-// Error names the release and the reason.
-func (e *LostLockError) Error() string {
-	return fmt.Sprintf("the lock of release %s is lost: %s", e.Release, e.Reason)
-}
-
-// Unwrap returns the reason.
-func (e *LostLockError) Unwrap() error { return e.Reason }
+// ErrLockLost means that a lock is no longer held, because another process has taken or removed its lease. The wrapping
+// error names the release.
+var ErrLockLost = errors.New("is lost")
 
 // NotReadyError means that an operation has written all that it could, but ended before all objects were ready (or
 // gone).
@@ -125,23 +113,11 @@ func BeingDeleted(release *Release) error {
 	return Refused("release %s is being deleted; to continue: clm delete %s -n %s", release, release.Name, release.Namespace)
 }
 
-// ChangedError means that another process has changed a release after the plan was made, so another plan is needed.
-type ChangedError struct {
-	// Release by namespace and name.
-	Release string
-}
+var errChanged = errors.New("was changed by another client after the plan was created")
 
-// Error names the release.
-func (e *ChangedError) Error() string {
-	return fmt.Sprintf("release %s was changed by another client after the plan was created", e.Release)
-}
-
-// errChanged matches a ChangedError in errors.Is, even if that is the reason of an error of the engine, which does not
-// unwrap it.
-var errChanged = errors.New("changed")
-
-// Is reports whether the target is errChanged, the target of IsChanged.
-func (e *ChangedError) Is(err error) bool { return err == errChanged }
+// Changed returns the error about a release that another process has changed after the plan was made. IsChanged is true
+// for it.
+func Changed(release *Release) error { return fmt.Errorf("release %s %w", release, errChanged) }
 
 // IsChanged reports whether an operation needs another plan, because another process has changed the release after the
 // plan was made.
@@ -302,9 +278,8 @@ func Next(err error, release *Release) string {
 	var staged *StageError
 	var stale *reconciler.StaleError
 	var rejected *reconciler.RefusedError
-	var lost *LostLockError
 	switch {
-	case errors.As(err, &lost):
+	case errors.Is(err, ErrLockLost):
 		return "Another process now holds the lock and is changing the release. When it has finished, run the same command again."
 	case errors.As(err, &staged) && !errors.As(err, &interrupted):
 		return staged.Advice

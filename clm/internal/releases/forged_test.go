@@ -142,7 +142,7 @@ func FuzzIndex(f *testing.F) {
 			for _, revision := range decoded.Revisions {
 				_ = decoded.chunksOf(revision.Number)
 			}
-			decoded.release("default", "demo").PruneBytes(1)
+			decoded.release("default", "demo").Prune(0, 1)
 		}
 		_, _ = decodeContent([]byte(text))
 	})

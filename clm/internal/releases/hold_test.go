@@ -89,7 +89,7 @@ func (w *world) expectHold() {
 	if !release.Outside() {
 		return
 	}
-	for _, name := range append(chunkNames(release.stored.index.Inventory), "clm.demo") {
+	for _, name := range append(release.stored.index.inventoryNames(), "clm.demo") {
 		if !slices.Contains(names, name) {
 			w.Errorf("%s does not outlive its namespace, but objects outside do", name)
 		}

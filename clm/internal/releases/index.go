@@ -21,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/manifest"
@@ -118,14 +117,14 @@ func (s *stored) took(object metav1.Object) {
 	s.deleting = object.GetDeletionTimestamp() != nil
 }
 
-// names returns the names of the chunks to which the index refers.
-func (i *index) names() sets.Set[string] {
-	return sets.New(i.inventoryNames()...).Insert(i.contentNames()...)
-}
-
 // inventoryNames returns the names of the chunks with inventories.
-func (i *index) inventoryNames() []string {
-	return slices.Concat(chunkNames(i.Inventory), chunkNames(i.HookInventory), chunkNames(i.TestInventory))
+func (i *index) inventoryNames() (names []string) {
+	for _, list := range []*chunks.List{i.Inventory, i.HookInventory, i.TestInventory} {
+		if list != nil {
+			names = append(names, list.Chunks...)
+		}
+	}
+	return names
 }
 
 // contentNames returns the names of the chunks with contents of revisions.
@@ -137,15 +136,7 @@ func (i *index) contentNames() []string {
 	return names
 }
 
-// chunkNames returns the names of the chunks of an inventory.
-func chunkNames(list *chunks.List) []string {
-	if list == nil {
-		return nil
-	}
-	return list.Chunks
-}
-
-// decodeIndex decodes an index. An error means that the index is damaged, unless it is a newerError.
+// decodeIndex decodes an index. An error means that the index is damaged, unless it is errNewer.
 func decodeIndex(raw []byte) (index, error) {
 	if len(raw) == 0 {
 		return index{}, errors.New("it has no data")
@@ -159,7 +150,7 @@ func decodeIndex(raw []byte) (index, error) {
 		return index{}, fmt.Errorf("decoding its data: %s", texts.Truncate(err.Error(), maxDamage))
 	}
 	if decoded.Version > formatVersion {
-		return index{}, &newerError{version: decoded.Version}
+		return index{}, fmt.Errorf("its format has version %d; this clm understands up to version %d: %w", decoded.Version, formatVersion, errNewer)
 	}
 	if len(decoded.Revisions) > maxRevisions {
 		return index{}, fmt.Errorf("decoding its data: it has %d revisions; must be at most %d", len(decoded.Revisions), maxRevisions)
@@ -172,12 +163,8 @@ func decodeIndex(raw []byte) (index, error) {
 	return decoded, nil
 }
 
-// newerError means that a record was written by a later clm, in a format that this one does not understand.
-type newerError struct{ version int }
-
-func (e *newerError) Error() string {
-	return fmt.Sprintf("its format has version %d; this clm understands up to version %d: please use a newer one", e.version, formatVersion)
-}
+// errNewer means that a record was written by a later clm, in a format that this one does not understand.
+var errNewer = errors.New("please use a newer one")
 
 // stamp sets the times of the index: of its creation, of this write, and of the last change of the state.
 func (i *index) stamp(now time.Time, before State) {

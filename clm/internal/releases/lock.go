@@ -42,8 +42,9 @@ type LockOptions struct {
 	Holder string
 	// Timeout is how long to wait for other processes. If it is not positive, there is no limit.
 	Timeout time.Duration
-	// Wait is called if Lock must wait, and again when the holder changes. Defaults to nothing.
-	Wait func(waiting Waiting)
+	// Wait is called if Lock must wait, and again when the holder changes. The request is what CancelOlder does about
+	// the holder, or why it does nothing; empty without CancelOlder. Defaults to nothing.
+	Wait func(holder Holder, request string)
 	// Doubt is called when Fence has to wait because the lease could not be renewed in time, with the reason. It may be
 	// called from several goroutines. Defaults to nothing.
 	Doubt func(reason error)
@@ -263,8 +264,8 @@ func (l *Lock) note(other *rival, lease *coordinationv1.Lease) {
 		other.seen = l.now()
 	}
 	other.lease = lease
-	if changedHands && holderOf(lease).Name != "" && l.options.Wait != nil {
-		l.options.Wait(l.waiting(lease))
+	if holder := holderOf(lease); changedHands && holder.Name != "" && l.options.Wait != nil {
+		l.options.Wait(holder, l.requestText(lease))
 	}
 }
 
@@ -312,7 +313,7 @@ func (l *Lock) isOurs(lease *coordinationv1.Lease) bool {
 }
 
 // Fence returns nil when the lock was certainly held at some time since the call began. It waits while that is
-// uncertain. The error is a LostLockError if the lock is lost, and wraps the cause of the context if that ends first.
+// uncertain. The error is ErrLockLost if the lock is lost, and wraps the cause of the context if that ends first.
 func (l *Lock) Fence(ctx context.Context) error {
 	for told := false; ; told = true {
 		doubt, err := l.held()
@@ -464,7 +465,7 @@ func (l *Lock) reread(ctx context.Context) (*coordinationv1.Lease, error) {
 func (l *Lock) lose(reason error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.over = &LostLockError{Release: l.release, Reason: fmt.Errorf("renewing Lease %s/%s: %w", l.options.Namespace, prefix+l.options.Name, reason)}
+	l.over = fmt.Errorf("the lock of release %s %w: renewing Lease %s/%s: %w", l.release, ErrLockLost, l.options.Namespace, prefix+l.options.Name, reason)
 	close(l.lost)
 }
 
@@ -483,27 +484,12 @@ const (
 	maxRequester = 300
 )
 
-// Waiting describes the wait of a process for a lock.
-type Waiting struct {
-	// Holder of the lock.
-	Holder Holder
-	// Asked is the operation that the holder is asked to end, such as "apply"; empty if it is not asked.
-	Asked string
-	// Obstacle is the reason why the holder is not asked although LockOptions.CancelOlder is set; empty if there is
-	// none.
-	Obstacle string
-}
-
-// waiting describes the wait for a lease that another process has.
-func (l *Lock) waiting(lease *coordinationv1.Lease) Waiting {
-	w := Waiting{Holder: holderOf(lease)}
+// requestText describes whether the holder of a lease is asked to end its operation; empty without CancelOlder.
+func (l *Lock) requestText(lease *coordinationv1.Lease) string {
 	if !l.options.CancelOlder {
-		return w
+		return ""
 	}
-	if w.Obstacle = l.obstacle(lease); w.Obstacle == "" {
-		w.Asked = lease.Annotations[operationAnnotation]
-	}
-	return w
+	return cmp.Or(l.obstacle(lease), "its "+lease.Annotations[operationAnnotation]+" is asked to end")
 }
 
 // obstacle returns why the holder of a lease must not be asked to end its operation; empty if it may be asked.

@@ -136,9 +136,8 @@ func TestLockOutlastsAPause(t *testing.T) {
 			}
 			left.Store(1 << 30)
 			err = testenv.Receive(t, fenced, "the fence says whether the lock is held")
-			var lost *LostLockError
 			switch {
-			case test.lost && !errors.As(err, &lost):
+			case test.lost && !errors.Is(err, ErrLockLost):
 				t.Errorf("want the lock to be lost, got %v", err)
 			case test.lost:
 				testenv.Receive(t, lock.Lost(), "the lock is lost")

@@ -239,24 +239,11 @@ func (r *Release) String() string {
 	return r.Namespace + "/" + r.Name
 }
 
-// Prune removes the oldest revisions until at most limit are left, at least the current one. The newest one that is or
-// was ready is kept in addition. The contents of removed revisions are deleted when the release is saved.
-func (r *Release) Prune(limit int) {
-	surplus := len(r.Revisions) - max(limit, 1)
-	if surplus <= 0 {
-		return
-	}
-	var kept []Revision
-	if ready := r.LastReady(); ready != nil && ready.Number < r.Revisions[surplus].Number {
-		kept = append(kept, *ready)
-	}
-	r.Revisions = append(kept, r.Revisions[surplus:]...)
-}
-
-// PruneBytes removes the oldest revisions until the stored contents of the others have at most limit bytes. The current
-// revision, and the newest one that is or was ready, are always kept. The contents of removed revisions are deleted
-// when the release is saved.
-func (r *Release) PruneBytes(limit int64) {
+// Prune removes the oldest revisions until at most count are left, and then until the stored contents of the others
+// have at most the given number of bytes; zero means no limit. The current revision is always kept. So is the newest one
+// that is or was ready, in addition to the count. The contents of removed revisions are deleted when the release is
+// saved.
+func (r *Release) Prune(count int, bytes int64) {
 	total := int64(0)
 	for _, revision := range r.Revisions {
 		total += revision.Bytes
@@ -264,7 +251,9 @@ func (r *Release) PruneBytes(limit int64) {
 	ready := r.LastReady()
 	var kept []Revision
 	for i, revision := range r.Revisions {
-		if total > limit && i < len(r.Revisions)-1 && (ready == nil || revision.Number != ready.Number) {
+		left := len(r.Revisions) - i
+		isSurplus := count > 0 && left > count || bytes > 0 && total > bytes
+		if isSurplus && left > 1 && (ready == nil || revision.Number != ready.Number) {
 			total -= revision.Bytes
 			continue
 		}

@@ -27,7 +27,7 @@ func TestRevisionsTakeOneSecretEach(t *testing.T) {
 		}
 	}
 	release.Current().State = RevisionReady
-	release.Prune(2)
+	release.Prune(2, 0)
 	w.must(w.store.Save(t.Context(), release))
 	w.expectNoWaste(release)
 	found := w.get("demo")
@@ -62,8 +62,8 @@ func TestLargeContents(t *testing.T) {
 // contents have 100, 200, 300 bytes, and so on.
 func TestPrune(t *testing.T) {
 	t.Parallel()
-	byNumber := func(limit int) func(*Release) { return func(release *Release) { release.Prune(limit) } }
-	byBytes := func(limit int64) func(*Release) { return func(release *Release) { release.PruneBytes(limit) } }
+	byNumber := func(limit int) func(*Release) { return func(release *Release) { release.Prune(limit, 0) } }
+	byBytes := func(limit int64) func(*Release) { return func(release *Release) { release.Prune(0, limit) } }
 	for _, test := range []struct {
 		reason string
 		states string
@@ -74,7 +74,8 @@ func TestPrune(t *testing.T) {
 		{"the oldest go", "SSSR", byNumber(2), "[3 4]"},
 		{"the newest that was ready stays", "SSFFA", byNumber(2), "[2 4 5]"},
 		{"none was ready", "FFFA", byNumber(2), "[3 4]"},
-		{"the current one stays", "SR", byNumber(0), "[2]"},
+		{"the current one stays", "SR", byNumber(1), "[2]"},
+		{"there is no limit", "SR", byNumber(0), "[1 2]"},
 		{"little enough", "SSSSR", byBytes(1500), "[1 2 3 4 5]"},
 		{"the oldest go first", "SSSSR", byBytes(1499), "[2 3 4 5]"},
 		{"the current one stays, however large it is", "SSSSR", byBytes(1), "[5]"},

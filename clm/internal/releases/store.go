@@ -129,7 +129,7 @@ func decodeSecret(secret *corev1.Secret) (*Release, error) {
 			secret.Namespace, name, secret.Name, secret.Type, SecretType)
 	}
 	decoded, err := decodeIndex(secret.Data[dataKey])
-	if _, newer := errors.AsType[*newerError](err); newer {
+	if errors.Is(err, errNewer) {
 		return nil, fmt.Errorf("reading the record of release %s/%s: %w", secret.Namespace, name, err)
 	}
 	release := decoded.release(secret.Namespace, name)

@@ -69,7 +69,7 @@ func TestNothingIsWrittenForNothing(t *testing.T) {
 	w.must(w.store.Save(t.Context(), release))
 	for _, again := range []*Release{release, w.get("demo")} {
 		w.requests.Reset()
-		again.Prune(10)
+		again.Prune(10, 0)
 		w.must(w.store.Save(t.Context(), again))
 		if count := w.requests.Len(); count > 0 {
 			t.Errorf("want no request, got:\n%s", w.requests)

@@ -48,7 +48,7 @@ func (w *writing) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	have, err := w.look(ctx)
+	all, trusted, err := w.look(ctx)
 	if err != nil {
 		return err
 	}
@@ -57,23 +57,23 @@ func (w *writing) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := w.holdAll(ctx, &have); err != nil {
+	if trusted, err = w.holdAll(ctx, trusted); err != nil {
 		return err
 	}
-	written, err := w.chunks.Write(ctx, w.contents, w.intact(have.trusted))
+	written, err := w.chunks.Write(ctx, w.contents, w.intact(trusted))
 	if err != nil {
 		return err
 	}
 	if w.known.uid == "" {
 		err = w.createIndex(ctx, raw)
 	} else {
-		err = w.patchIndex(ctx, raw, !anyHeld(have.all) && !anyHeld(have.trusted))
+		err = w.patchIndex(ctx, raw, !anyHeld(all) && !anyHeld(trusted))
 	}
 	if err != nil {
 		return err
 	}
 	w.known.raw, w.known.index, w.known.ancestor = raw, w.next, nil
-	w.sweep(ctx, have, written)
+	w.sweep(ctx, all, trusted, written)
 	if !w.hold.index && w.known.held() && w.known.swept && !anyHeld(w.known.chunks) {
 		// If it fails, a later write does it.
 		_ = w.patchFinalizers(ctx, w.known.foreign())
@@ -81,24 +81,21 @@ func (w *writing) run(ctx context.Context) error {
 	return nil
 }
 
-// holdAll adds finalizers to existing Secrets, first to the index.
-func (w *writing) holdAll(ctx context.Context, have *seen) error {
+// holdAll adds finalizers to existing Secrets, first to the index. It returns the chunks in their new state.
+func (w *writing) holdAll(ctx context.Context, trusted chunks.Handles) (chunks.Handles, error) {
 	if w.known.uid == "" || w.known.deleting || len(w.hold.chunks) == 0 {
 		// While an object is being deleted, it gets no new finalizers.
-		return nil
+		return trusted, nil
 	}
 	if !w.known.held() {
 		if err := w.patchFinalizers(ctx, append(w.known.foreign(), finalizer)); err != nil {
-			return w.refusal(err)
+			return nil, w.refusal(err)
 		}
 	}
-	held, err := w.chunks.Hold(ctx, have.trusted)
-	if err != nil {
-		return err
-	}
-	have.trusted = maps.Clone(have.trusted)
-	maps.Copy(have.trusted, held)
-	return nil
+	held, err := w.chunks.Hold(ctx, trusted)
+	trusted = maps.Clone(trusted)
+	maps.Copy(trusted, held)
+	return trusted, err
 }
 
 // refusal returns the error for a failed write to the index.
@@ -109,31 +106,23 @@ func (w *writing) refusal(err error) error {
 	return fmt.Errorf("updating Secret %s/%s: %w", w.namespace, prefix+w.name, err)
 }
 
-// seen are the chunks of a release before a write.
-type seen struct {
-	// all known chunks.
-	all chunks.Handles
-	// trusted are the chunks that certainly exist: the index that guards the write refers to them.
-	trusted chunks.Handles
-}
-
-// look returns the existing chunks. It lists them only once, to find those that earlier processes have left behind.
-func (w *writing) look(ctx context.Context) (seen, error) {
+// look returns all known chunks, and those that certainly exist: the index that guards the write refers to them. It
+// lists chunks only once, to find those that earlier processes have left behind.
+func (w *writing) look(ctx context.Context) (all, trusted chunks.Handles, err error) {
 	if w.known.swept {
-		return seen{all: w.known.chunks, trusted: w.known.chunks}, nil
+		return w.known.chunks, w.known.chunks, nil
 	}
-	listed, err := w.chunks.List(ctx)
-	if err != nil {
-		return seen{}, err
+	if all, err = w.chunks.List(ctx); err != nil {
+		return nil, nil, err
 	}
-	have := seen{all: listed, trusted: chunks.Handles{}}
-	maps.Copy(have.trusted, w.known.chunks)
+	trusted = chunks.Handles{}
+	maps.Copy(trusted, w.known.chunks)
 	for _, name := range w.known.index.contentNames() {
-		if handle, exists := listed[name]; exists {
-			have.trusted[name] = handle
+		if handle, exists := all[name]; exists {
+			trusted[name] = handle
 		}
 	}
-	return have, nil
+	return all, trusted, nil
 }
 
 // intact returns the chunks that need not be checked before they are referred to again. They do not include contents of
@@ -147,11 +136,11 @@ func (w *writing) intact(trusted chunks.Handles) chunks.Handles {
 }
 
 // sweep removes the chunks to which the index no longer refers. A later write removes those that cannot be removed now.
-func (w *writing) sweep(ctx context.Context, have seen, written chunks.Written) {
-	names := w.known.index.names()
-	stale := maps.Clone(have.all)
+func (w *writing) sweep(ctx context.Context, all, trusted chunks.Handles, written chunks.Written) {
+	names := sets.New(w.known.index.inventoryNames()...).Insert(w.known.index.contentNames()...)
+	stale := maps.Clone(all)
 	maps.DeleteFunc(stale, func(name string, _ chunks.Handle) bool { return names.Has(name) })
-	needed := maps.Clone(have.trusted)
+	needed := maps.Clone(trusted)
 	maps.Copy(needed, written.All)
 	maps.DeleteFunc(needed, func(name string, _ chunks.Handle) bool { return !names.Has(name) })
 	w.known.chunks = needed

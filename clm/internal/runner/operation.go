@@ -77,7 +77,7 @@ func Begin(ctx context.Context, c *Connection, release *releases.Release, b *Boa
 		Name:      release.Name,
 		Holder:    c.options.Holder,
 		Timeout:   limits.LockTimeout,
-		Wait:      func(waiting releases.Waiting) { b.Say(waitingText(waiting)) },
+		Wait:      b.await,
 		Doubt:     b.trouble,
 
 		Operation:   b.state.Operation,
@@ -105,17 +105,13 @@ func Begin(ctx context.Context, c *Connection, release *releases.Release, b *Boa
 // other operations.
 func isCancelable(operation string) bool { return operation == "apply" || operation == "rollback" }
 
-// waitingText describes the wait for the lock.
-func waitingText(waiting releases.Waiting) string {
-	text := fmt.Sprintf("waiting for the lock, held by %s since %s", waiting.Holder.Name, waiting.Holder.Since.Local().Format(time.TimeOnly))
-	switch {
-	case waiting.Asked != "":
-		return text + "; its " + waiting.Asked + " is asked to end"
-	case waiting.Obstacle != "":
-		return text + "; " + waiting.Obstacle
-	default:
-		return text
+// await shows that the operation waits for the lock.
+func (b *Board) await(holder releases.Holder, request string) {
+	text := fmt.Sprintf("waiting for the lock, held by %s since %s", holder.Name, holder.Since.Local().Format(time.TimeOnly))
+	if request != "" {
+		text += "; " + request
 	}
+	b.Say(text)
 }
 
 // GiveUp shows the error of an operation that needs another plan but is not retried.
@@ -135,8 +131,8 @@ func (o *Operation) Mute() { o.board = NewQuietBoard(o.board.state.Operation) }
 // CheckLock returns an error if the lock is lost. It must be called before each write.
 func (o *Operation) CheckLock(ctx context.Context) error { return o.lock.Fence(ctx) }
 
-// ConfirmUnchanged reads the release again, and returns a ChangedError if another process has changed it, or the error
-// of CheckOvertaken.
+// ConfirmUnchanged reads the release again, and returns the error of releases.Changed if another process has changed it,
+// or the error of CheckOvertaken.
 func (o *Operation) ConfirmUnchanged(ctx context.Context) error {
 	current, err := o.connection.Records().Get(ctx, o.release.Namespace, o.release.Name)
 	if errors.Is(err, releases.ErrNotFound) && !o.release.Recorded() {
@@ -151,7 +147,7 @@ func (o *Operation) ConfirmUnchanged(ctx context.Context) error {
 		}
 	}
 	if err != nil || !current.SameRecord(o.release) {
-		return &releases.ChangedError{Release: o.release.String()}
+		return releases.Changed(o.release)
 	}
 	return nil
 }
@@ -176,10 +172,11 @@ func (o *Operation) Sign() {
 	}
 }
 
-// UnlessChanged returns the error of a write to the record: a ChangedError if another process has written the record.
+// UnlessChanged returns the error of a write to the record: that of releases.Changed if another process has written the
+// record.
 func (o *Operation) UnlessChanged(err error) error {
 	if errors.Is(err, releases.ErrOutdated) {
-		return &releases.ChangedError{Release: o.release.String()}
+		return releases.Changed(o.release)
 	}
 	return err
 }
@@ -221,7 +218,7 @@ func (o *Operation) Save(ctx context.Context, inventory []*reconciler.InventoryI
 // Record records the progress of the operation, even after its context has ended. If the lock is lost, it records
 // nothing: another process may change the release now.
 func (o *Operation) Record(ctx context.Context, change func(release *releases.Release)) error {
-	if _, lost := errors.AsType[*releases.LostLockError](context.Cause(ctx)); lost {
+	if errors.Is(context.Cause(ctx), releases.ErrLockLost) {
 		return nil
 	}
 	ctx, cancel := concurrent.ContextWithGrace(ctx, saveTimeout)
