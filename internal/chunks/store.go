@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/apiserver"
+	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/texts"
 )
@@ -348,21 +349,14 @@ func (s *Store) refinalize(ctx context.Context, handles Handles, wanted func(nam
 // List returns all chunks, whether a reference names them or not.
 func (s *Store) List(ctx context.Context) (Handles, error) {
 	found := Handles{}
-	list := &metav1.PartialObjectMetadataList{}
-	for {
-		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(string(s.options.Kind) + "List"))
-		err := s.options.Reader.List(ctx, list, client.InNamespace(s.options.Namespace), client.MatchingLabels(s.options.Labels),
-			client.Limit(listLimit), client.Continue(list.Continue))
-		if err != nil {
-			return nil, fmt.Errorf("listing %ss in namespace %s: %w", s.options.Kind, s.options.Namespace, err)
-		}
-		for _, item := range list.Items {
-			found[item.Name] = s.handleOf(&item)
-		}
-		if list.Continue == "" {
-			return found, nil
-		}
+	kind := corev1.SchemeGroupVersion.WithKind(string(s.options.Kind))
+	err := clients.EachListed(ctx, s.options.Reader, clients.MetadataOf(kind), listLimit, func(item *metav1.PartialObjectMetadata) {
+		found[item.Name] = s.handleOf(item)
+	}, client.InNamespace(s.options.Namespace), client.MatchingLabels(s.options.Labels))
+	if err != nil {
+		return nil, fmt.Errorf("listing %ss in namespace %s: %w", s.options.Kind, s.options.Namespace, err)
 	}
+	return found, nil
 }
 
 // Remove removes chunks in their observed state, and reports whether all of them are gone. A chunk that has changed

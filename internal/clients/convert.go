@@ -4,11 +4,16 @@
 package clients
 
 import (
+	"context"
 	"fmt"
 	"reflect"
+	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/pager"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
@@ -63,4 +68,29 @@ func Normalize(objects []client.Object) error {
 		u.Object = content
 	}
 	return nil
+}
+
+// EachListed lists objects in pages of the given size into copies of an empty list, and calls a function for each.
+func EachListed[O runtime.Object](
+	ctx context.Context, reader client.Reader, empty client.ObjectList, pageSize int64, use func(object O), options ...client.ListOption,
+) error {
+	pages := &pager.ListPager{PageSize: pageSize, PageFn: func(ctx context.Context, page metav1.ListOptions) (runtime.Object, error) {
+		// Each page has a list of its own, because decoding into a non-empty list keeps old content.
+		list, _ := empty.DeepCopyObject().(client.ObjectList)
+		err := reader.List(ctx, list, append(slices.Clone(options), client.Limit(page.Limit), client.Continue(page.Continue))...)
+		return list, err
+	}}
+	return pages.EachListItem(ctx, metav1.ListOptions{}, func(object runtime.Object) error {
+		if object, ok := object.(O); ok {
+			use(object)
+		}
+		return nil
+	})
+}
+
+// MetadataOf returns an empty list for the metadata of objects of a type.
+func MetadataOf(kind schema.GroupVersionKind) client.ObjectList {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	return list
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -346,21 +347,13 @@ func (s *sweep) deny(where, name string) {
 }
 
 func (s *sweep) list(ctx context.Context, kind schema.GroupVersionKind, namespace string) error {
-	next := ""
-	for {
-		page := &metav1.PartialObjectMetadataList{}
-		page.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		err := s.connection.Client().List(ctx, page, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: s.selector}, client.Limit(sweepPage), client.Continue(next))
-		if err != nil {
-			return fmt.Errorf("listing %s: %w", kind.GroupKind(), err)
-		}
-		for i := range page.Items {
-			s.take(kind, &page.Items[i])
-		}
-		if next = page.Continue; next == "" {
-			return nil
-		}
+	err := clients.EachListed(ctx, s.connection.Client(), clients.MetadataOf(kind), sweepPage, func(object *metav1.PartialObjectMetadata) {
+		s.take(kind, object)
+	}, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: s.selector})
+	if err != nil {
+		return fmt.Errorf("listing %s: %w", kind.GroupKind(), err)
 	}
+	return nil
 }
 
 // take adds an object to the found ones.

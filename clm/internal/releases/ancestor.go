@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/apiserver"
+	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -57,7 +58,7 @@ func (s *Store) appendAncestors(ctx context.Context, found []*Release, namespace
 	for _, release := range found {
 		known[release.String()] = true
 	}
-	err := eachListed(ctx, s.client, &corev1.ConfigMapList{}, func(configMap *corev1.ConfigMap) {
+	err := clients.EachListed(ctx, s.client, &corev1.ConfigMapList{}, pageSize, func(configMap *corev1.ConfigMap) {
 		name, named := strings.CutPrefix(configMap.Name, ancestorPrefix)
 		if !named || known[configMap.Namespace+"/"+name] {
 			return

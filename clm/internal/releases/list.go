@@ -18,14 +18,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/tools/pager"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -38,7 +37,7 @@ const pageSize = 50
 // the others from being listed; see Release.Problem.
 func (s *Store) List(ctx context.Context, namespace string) ([]*Release, error) {
 	var found []*Release
-	err := eachListed(ctx, s.client, &corev1.SecretList{}, func(secret *corev1.Secret) {
+	err := clients.EachListed(ctx, s.client, &corev1.SecretList{}, pageSize, func(secret *corev1.Secret) {
 		if secret.Type == SecretType {
 			found = append(found, listed(secret))
 		}
@@ -92,8 +91,8 @@ func (s *Store) Names(ctx context.Context, namespace string) ([]apitypes.Namespa
 		}
 	}
 	err := errors.Join(
-		eachListed(ctx, s.client, metadataOf("Secret"), named(prefix), client.InNamespace(namespace), ours),
-		eachListed(ctx, s.client, metadataOf("ConfigMap"), named(ancestorPrefix), client.InNamespace(namespace), ancestors),
+		clients.EachListed(ctx, s.client, clients.MetadataOf(secrets), pageSize, named(prefix), client.InNamespace(namespace), ours),
+		clients.EachListed(ctx, s.client, clients.MetadataOf(configMaps), pageSize, named(ancestorPrefix), client.InNamespace(namespace), ancestors),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("listing names of releases: %w", err)
@@ -105,7 +104,7 @@ func (s *Store) Names(ctx context.Context, namespace string) ([]apitypes.Namespa
 // record.
 func (s *Store) Remains(ctx context.Context, namespace string) ([]apitypes.NamespacedName, error) {
 	found := map[apitypes.NamespacedName]bool{}
-	err := eachListed(ctx, s.client, metadataOf("Secret"), func(secret *metav1.PartialObjectMetadata) {
+	err := clients.EachListed(ctx, s.client, clients.MetadataOf(secrets), pageSize, func(secret *metav1.PartialObjectMetadata) {
 		name, ok := strings.CutPrefix(secret.Annotations[ReconcilerName+"/"+types.AnnotationKeySuffixOwnerId], OwnerID(secret.Namespace, ""))
 		if ok {
 			found[apitypes.NamespacedName{Namespace: secret.Namespace, Name: name}] = true
@@ -160,28 +159,8 @@ func (s *Store) Nearby(ctx context.Context, namespace, name string) ([]string, e
 // ours selects the indexes among the Secrets.
 var ours client.ListOption = client.MatchingLabels{recordLabel: recordRelease}
 
-// metadataOf returns an empty list for the metadata of objects of a kind of the core group.
-func metadataOf(kind string) client.ObjectList {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind + "List"))
-	return list
-}
-
-// eachListed lists objects page by page into copies of an empty list, and calls a function for each.
-func eachListed[O runtime.Object](ctx context.Context, reader client.Reader, empty client.ObjectList, use func(object O), options ...client.ListOption) error {
-	pages := &pager.ListPager{PageSize: pageSize, PageFn: func(ctx context.Context, page metav1.ListOptions) (runtime.Object, error) {
-		// Each page has a list of its own, because decoding into a non-empty list keeps old content.
-		list, _ := empty.DeepCopyObject().(client.ObjectList)
-		err := reader.List(ctx, list, append(slices.Clone(options), client.Limit(page.Limit), client.Continue(page.Continue))...)
-		return list, err
-	}}
-	return pages.EachListItem(ctx, metav1.ListOptions{}, func(object runtime.Object) error {
-		if object, ok := object.(O); ok {
-			use(object)
-		}
-		return nil
-	})
-}
+// secrets and configMaps are the types of the records.
+var secrets, configMaps = corev1.SchemeGroupVersion.WithKind("Secret"), corev1.SchemeGroupVersion.WithKind("ConfigMap")
 
 // Watch calls a function once when the watch on the record of a release has started, even if there is no record, and
 // then whenever the record was created, written or removed. It returns nil when the context ends. The function must not
@@ -194,9 +173,9 @@ func (s *Store) Watch(ctx context.Context, namespace, name string, changed func(
 	if err != nil {
 		return fmt.Errorf("setting up a watch: %w", err)
 	}
-	secrets := objects.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(namespace)
+	records := objects.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(namespace)
 	named := apiserver.ListSelection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, prefix+name).String()}
-	err = apiserver.Watch(ctx, apiserver.ListWatch(secrets, named), func(apiserver.Change) error { changed(); return nil })
+	err = apiserver.Watch(ctx, apiserver.ListWatch(records, named), func(apiserver.Change) error { changed(); return nil })
 	if err != nil {
 		return fmt.Errorf("watching Secret %s/%s: %w", namespace, prefix+name, err)
 	}
