@@ -18,6 +18,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/internal/concurrent"
 )
 
 // Event is a Kubernetes event about an object.
@@ -71,7 +72,7 @@ func Events(ctx context.Context, options Options) (*EventReport, error) {
 	}
 	var mu sync.Mutex
 	report := &EventReport{}
-	err = each(ctx, slices.Collect(maps.Keys(namespaces)), func(ctx context.Context, namespace string) error {
+	err = concurrent.Each(maxRequests, slices.Collect(maps.Keys(namespaces)), func(_ int, namespace string) error {
 		list, err := s.core.Events(namespace).List(ctx, metav1.ListOptions{})
 		switch {
 		case apierrors.IsForbidden(err):

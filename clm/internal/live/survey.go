@@ -26,6 +26,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/apiserver"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -114,7 +115,7 @@ type place struct {
 func (s *survey) read(ctx context.Context) error {
 	complete := sets.New[place]()
 	var mu sync.Mutex
-	if err := each(ctx, planQueries(s.targets), func(ctx context.Context, q query) error {
+	if err := concurrent.Each(maxRequests, planQueries(s.targets), func(_ int, q query) error {
 		listed, err := s.list(ctx, q)
 		if listed && (q.all || s.Selector.Empty()) {
 			mu.Lock()
@@ -131,7 +132,7 @@ func (s *survey) read(ctx context.Context) error {
 			doubtful = append(doubtful, t)
 		}
 	}
-	return each(ctx, doubtful, s.get)
+	return concurrent.Each(maxRequests, doubtful, func(_ int, t *target) error { return s.get(ctx, t) })
 }
 
 // planQueries returns the LIST requests: one for each type and namespace of the dependents, and for the types that they

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -23,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -59,7 +59,7 @@ func (s *survey) learn(ctx context.Context) error {
 			types.Insert(t.resource)
 		}
 	}
-	return each(ctx, types.UnsortedList(), func(ctx context.Context, r resource) error {
+	return concurrent.Each(maxRequests, types.UnsortedList(), func(_ int, r resource) error {
 		return s.Definitions.Recall(ctx, r.GroupVersionKind, r.plural)
 	})
 }
@@ -338,14 +338,3 @@ func hasAllInStatus(kind schema.GroupKind) bool {
 
 // maxRequests is the maximum number of concurrent requests.
 const maxRequests = 8
-
-// each calls a function for each element, up to maxRequests concurrently. The first error ends the context of the
-// calls, and is returned.
-func each[T any](ctx context.Context, elements []T, do func(ctx context.Context, element T) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxRequests)
-	for _, element := range elements {
-		group.Go(func() error { return do(ctx, element) })
-	}
-	return group.Wait()
-}

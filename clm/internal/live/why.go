@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -56,7 +57,7 @@ func (s *survey) explain(ctx context.Context, roots []*display.Node) error {
 			unready = append(unready, root)
 		}
 	}
-	return each(ctx, unready, s.explainOne)
+	return concurrent.Each(maxRequests, unready, func(_ int, node *display.Node) error { return s.explainOne(ctx, node) })
 }
 
 // explainOne adds the reasons of a node from specific to vague: the state of the object itself, then events about it.
