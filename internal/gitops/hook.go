@@ -134,7 +134,8 @@ func Read(annotations map[string]string) (Steering, error) {
 		return Steering{}, err
 	}
 	if s.Hook {
-		if s.DeletePolicies, err = deletePoliciesOf(annotations); err != nil {
+		s.DeletePolicies, err = valuesOf(annotations, HookDeletePolicyAnnotation, deletePolicies, HelmHookDeletePolicyAnnotation, helmDeletePolicies)
+		if err != nil {
 			return Steering{}, err
 		}
 		s.Defaulted = len(s.DeletePolicies) == 0
@@ -156,29 +157,13 @@ func Read(annotations map[string]string) (Steering, error) {
 
 // phasesOf returns the phases of an object, and whether it is a hook.
 func phasesOf(annotations map[string]string) (hook bool, found []Phase, err error) {
-	key, known := HookAnnotation, argoPhases
-	values := split(annotations[key])
-	if len(values) == 0 {
-		key, known = HelmHookAnnotation, helmPhases
-		if values = split(strings.ToLower(annotations[key])); len(values) == 0 || slices.Equal(values, []string{crdInstall}) {
-			return false, []Phase{Sync}, nil
-		}
+	isDefinition := slices.Equal(split(strings.ToLower(annotations[HelmHookAnnotation])), []string{crdInstall})
+	if !HasHook(annotations) && (!HasHelmHook(annotations) || isDefinition) {
+		return false, []Phase{Sync}, nil
 	}
-	for _, value := range values {
-		phase, ok := known[value]
-		switch {
-		case !ok:
-			return false, nil, invalid(key, annotations[key], value, sorted(known))
-		case phase != "":
-			found = append(found, phase)
-		}
-	}
-	return len(found) > 0, inOrder(found), nil
-}
-
-// inOrder sorts phases and removes duplicates.
-func inOrder(found []Phase) []Phase {
-	return slices.DeleteFunc(slices.Clone(phases), func(phase Phase) bool { return !slices.Contains(found, phase) })
+	values, err := valuesOf(annotations, HookAnnotation, argoPhases, HelmHookAnnotation, helmPhases)
+	found = slices.DeleteFunc(slices.Clone(phases), func(phase Phase) bool { return !slices.Contains(values, phase) })
+	return len(found) > 0, found, err
 }
 
 func waveOf(annotations map[string]string) (int, error) {
@@ -202,21 +187,22 @@ func integerOf(annotations map[string]string, key string, most int) (int, error)
 	return number, nil
 }
 
-func deletePoliciesOf(annotations map[string]string) ([]DeletePolicy, error) {
-	key, known := HookDeletePolicyAnnotation, deletePolicies
-	values := split(annotations[key])
-	if len(values) == 0 {
-		key, known = HelmHookDeletePolicyAnnotation, helmDeletePolicies
-		values = split(strings.ToLower(annotations[key]))
+// valuesOf returns the known values that an annotation lists, each once. If the annotation is empty, it returns those
+// of the corresponding annotation of Helm.
+func valuesOf[V comparable](annotations map[string]string, key string, known map[string]V, helmKey string, helmKnown map[string]V) ([]V, error) {
+	names := split(annotations[key])
+	if len(names) == 0 {
+		key, known = helmKey, helmKnown
+		names = split(strings.ToLower(annotations[key]))
 	}
-	var found []DeletePolicy
-	for _, value := range values {
-		policy, ok := known[value]
+	var found []V
+	for _, name := range names {
+		value, ok := known[name]
 		if !ok {
-			return nil, invalid(key, annotations[key], value, sorted(known))
+			return nil, invalid(key, annotations[key], name, sorted(known))
 		}
-		if !slices.Contains(found, policy) {
-			found = append(found, policy)
+		if !slices.Contains(found, value) {
+			found = append(found, value)
 		}
 	}
 	return found, nil
