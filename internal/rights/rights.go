@@ -94,11 +94,7 @@ func Of(request Request) (map[string][]rbacv1.PolicyRule, error) {
 		}
 	}
 	for _, rule := range request.Record {
-		for _, group := range rule.APIGroups {
-			for _, resource := range rule.Resources {
-				r.add(request.Namespace, group, resource, rule.ResourceNames, rule.Verbs...)
-			}
-		}
+		r.addRule(request.Namespace, rule, rule.ResourceNames)
 	}
 	for _, object := range request.Objects {
 		if err := r.addObject(object); err != nil {
@@ -123,6 +119,15 @@ func (r *rights) in(namespace string) *rules {
 	return r.collected[namespace]
 }
 
+// addRule adds a rule for objects of the given names, or for all if there are none.
+func (r *rights) addRule(namespace string, rule rbacv1.PolicyRule, names []string) {
+	for _, group := range rule.APIGroups {
+		for _, resource := range rule.Resources {
+			r.add(namespace, group, resource, names, rule.Verbs...)
+		}
+	}
+}
+
 // add allows verbs in a namespace, or in the whole cluster.
 func (r *rights) add(namespace, group, resource string, names []string, verbs ...string) {
 	r.in(namespace).add(schema.GroupResource{Group: group, Resource: resource}, names, verbs...)
@@ -141,7 +146,8 @@ func (r *rights) addObject(object *unstructured.Unstructured) error {
 	// Applying an object, which is a patch, creates it. Without permission to list and watch, the operator would read
 	// each object separately.
 	verbs := []string{"get", "list", "watch", "create", "patch", "delete"}
-	if r.removesFields(object) {
+	if policy := r.updatePolicy(object); policy != types.UpdatePolicySsaMerge && policy != types.UpdatePolicyRecreate {
+		// Updates remove fields that others have added.
 		verbs = append(verbs, "update")
 	}
 	r.add(namespace, resource.Group, resource.Resource, nil, verbs...)
@@ -150,12 +156,6 @@ func (r *rights) addObject(object *unstructured.Unstructured) error {
 	}
 	r.addClaims(object, kind, namespace)
 	return r.addFurther(object, kind, namespace)
-}
-
-// removesFields reports whether updates remove fields that others have added, which needs the verb update.
-func (r *rights) removesFields(object *unstructured.Unstructured) bool {
-	policy := r.updatePolicy(object)
-	return policy != types.UpdatePolicySsaMerge && policy != types.UpdatePolicyRecreate
 }
 
 func (r *rights) updatePolicy(object *unstructured.Unstructured) string {
@@ -225,11 +225,7 @@ func (r *rights) addRole(object *unstructured.Unstructured, namespace string) er
 		return fmt.Errorf("reading the rules: %w", err)
 	}
 	for _, rule := range role.Rules {
-		for _, group := range rule.APIGroups {
-			for _, resource := range rule.Resources {
-				r.add(wholeCluster, group, resource, nil, rule.Verbs...)
-			}
-		}
+		r.addRule(wholeCluster, rule, nil)
 		for _, path := range rule.NonResourceURLs {
 			r.in(wholeCluster).addPath(path, rule.Verbs...)
 		}
