@@ -101,7 +101,7 @@ func runLint(ctx context.Context, e *environment, o lintOptions) error {
 			unasked = fmt.Sprintf("no API server was asked: %v", err)
 		}
 	}
-	if request.Discovery, err = o.sources.offline(); err != nil {
+	if request.Offline, err = o.sources.offline(); err != nil {
 		return err
 	}
 	findings, err := operation.Lint(ctx, request)

@@ -120,7 +120,7 @@ func (o rbacOptions) generate(ctx context.Context, e *environment, namespace str
 		return nil, err
 	}
 	request := sources.Request{ReconcilerName: releases.ReconcilerName, Namespace: namespace, Name: o.name, ReleaseHooks: true}
-	if request.Discovery, err = o.sources.offline(); err != nil {
+	if request.Client, err = o.sources.offline(); err != nil {
 		return nil, err
 	}
 	var result []*unstructured.Unstructured

@@ -124,8 +124,8 @@ func addOfflineFlags(flags *pflag.FlagSet, f *sourceFlags) {
 	flags.StringSliceVar(&f.apiVersions, "api-versions", nil, "`versions` that templates see besides those of Kubernetes: group/version or group/version/Kind (may be repeated)")
 }
 
-// offline returns what templates see without a cluster.
-func (f *sourceFlags) offline() (*cluster.Discovery, error) {
+// offline returns the client that templates use without a cluster.
+func (f *sourceFlags) offline() (cluster.Client, error) {
 	return sources.Offline(f.kubeVersion, f.apiVersions)
 }
 

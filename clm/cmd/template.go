@@ -74,7 +74,7 @@ func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 			return err
 		}
 		defer s.Close()
-		request.Client, request.Discovery = s.Client(), nil
+		request.Client = s.Client()
 	}
 	set, err := o.sources.load(ctx, e)
 	if err != nil {
@@ -121,14 +121,14 @@ func (o templateOptions) request() (sources.Request, error) {
 	case o.revision < first:
 		return sources.Request{}, fmt.Errorf("flag --revision: invalid value %d; must be at least 1, or at least 2 with --is-upgrade", o.revision)
 	}
-	discovery, err := o.sources.offline()
+	offline, err := o.sources.offline()
 	return sources.Request{
 		ReconcilerName: releases.ReconcilerName,
 		Name:           o.name,
 		Revision:       o.revision,
 		Installed:      o.isUpgrade,
 		ReleaseHooks:   o.includeHooks,
-		Discovery:      discovery,
+		Client:         offline,
 	}, err
 }
 

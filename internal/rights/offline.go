@@ -4,6 +4,7 @@
 package rights
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
 	fakediscovery "k8s.io/client-go/discovery/fake"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -44,20 +46,10 @@ type OfflineOptions struct {
 
 // NewOfflineClient returns a client for a cluster in memory.
 func NewOfflineClient(options OfflineOptions) (cluster.Client, error) {
-	version := options.KubernetesVersion
-	if version == "" {
-		version = KubernetesVersion
-	}
-	info, err := Version(version)
-	if err != nil {
-		return nil, fmt.Errorf("reading KubernetesVersion: %w", err)
-	}
-	kinds, err := Kinds(options.APIVersions)
+	server, mapper, err := Server(cmp.Or(options.KubernetesVersion, KubernetesVersion), options.APIVersions)
 	if err != nil {
 		return nil, err
 	}
-	resources, mapper := Resources(kinds)
-	server := &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{Resources: resources}, FakedServerVersion: &info}
 	objects := make([]client.Object, len(options.Objects))
 	for i, object := range options.Objects {
 		copied, ok := object.DeepCopyObject().(client.Object)
@@ -70,13 +62,20 @@ func NewOfflineClient(options OfflineOptions) (cluster.Client, error) {
 	return cluster.NewClient(clnt, server, nil, &rest.Config{}, nil), nil
 }
 
-// Version returns the version information of an API server with the given version, in the form v1.2.3.
-func Version(text string) (version.Info, error) {
-	parsed, err := utilversion.ParseSemantic(text)
+// Server returns what an API server without objects says about itself: a discovery client, and a mapper. The version of
+// Kubernetes has the form v1.2.3. The API versions are as in OfflineOptions.
+func Server(kubernetesVersion string, apiVersions []string) (discovery.DiscoveryInterface, meta.RESTMapper, error) {
+	parsed, err := utilversion.ParseSemantic(kubernetesVersion)
 	if err != nil {
-		return version.Info{}, err
+		return nil, nil, fmt.Errorf("reading KubernetesVersion: %w", err)
 	}
-	return version.Info{GitVersion: text, Major: fmt.Sprint(parsed.Major()), Minor: fmt.Sprint(parsed.Minor())}, nil
+	kinds, err := Kinds(apiVersions)
+	if err != nil {
+		return nil, nil, err
+	}
+	resources, mapper := Resources(kinds)
+	info := &version.Info{GitVersion: kubernetesVersion, Major: fmt.Sprint(parsed.Major()), Minor: fmt.Sprint(parsed.Minor())}
+	return &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{Resources: resources}, FakedServerVersion: info}, mapper, nil
 }
 
 // Resources returns the discovery information and a mapper for the kinds, which must be sorted.

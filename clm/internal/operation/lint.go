@@ -41,8 +41,8 @@ type Finding struct {
 type LintRequest struct {
 	Request
 
-	// Discovery is the discovery data that templates see. Helm's linter gets its version.
-	Discovery *cluster.Discovery
+	// Offline is the client for templates if there is no connection. Helm's linter gets its version of Kubernetes.
+	Offline cluster.Client
 	// Connection to the cluster for checks on the server; nil examines the sources without a cluster.
 	Connection *runner.Connection
 }
@@ -51,8 +51,12 @@ type LintRequest struct {
 // the findings before it are returned as well.
 func Lint(ctx context.Context, request LintRequest) ([]Finding, error) {
 	var findings []Finding
+	version, err := request.Offline.DiscoveryClient().ServerVersion()
+	if err != nil {
+		return nil, fmt.Errorf("reading the version of Kubernetes: %w", err)
+	}
 	for _, chart := range request.Sources.Charts() {
-		messages, err := linter.Lint(chart, request.Sources.Values(), request.Namespace, request.Discovery.Version.GitVersion)
+		messages, err := linter.Lint(chart, request.Sources.Values(), request.Namespace, version.GitVersion)
 		if err != nil {
 			return findings, fmt.Errorf("examining chart %s: %w", chart.Name(), err)
 		}
@@ -61,10 +65,10 @@ func Lint(ctx context.Context, request LintRequest) ([]Finding, error) {
 		}
 	}
 	rendering := sources.Request{
-		ReconcilerName: releases.ReconcilerName, Namespace: request.Namespace, Name: request.Name, Revision: 1, ReleaseHooks: true, Discovery: request.Discovery,
+		ReconcilerName: releases.ReconcilerName, Namespace: request.Namespace, Name: request.Name, Revision: 1, ReleaseHooks: true, Client: request.Offline,
 	}
 	if request.Connection != nil {
-		rendering.Client, rendering.Discovery = request.Connection.Client(), nil
+		rendering.Client = request.Connection.Client()
 	}
 	generated, err := request.Sources.Generate(ctx, rendering)
 	switch {

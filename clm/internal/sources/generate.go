@@ -28,7 +28,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/helm"
-	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/rights"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/generator"
@@ -55,11 +54,9 @@ type Request struct {
 	// caller must separate the objects with the annotation release-hook, since manifests may have it, too. Defaults to
 	// false.
 	ReleaseHooks bool
-	// Client reads from the cluster of the release. Defaults to a client that finds no objects.
+	// Client reads from the cluster of the release. Defaults to that of Offline for Kubernetes version
+	// DefaultKubernetesVersion.
 	Client cluster.Client
-	// Discovery is the API server's discovery information that templates see. Defaults to that of the cluster or,
-	// without a cluster, to that of Kubernetes version DefaultKubernetesVersion.
-	Discovery *cluster.Discovery
 }
 
 // Generated is the result of Generate.
@@ -215,18 +212,13 @@ func withVersions(ctx context.Context, request Request, objects []*unstructured.
 
 // contextFor returns the context that generators expect, as in an operator.
 func (s *Set) contextFor(ctx context.Context, request Request) (context.Context, error) {
-	var err error
-	if request.Client == nil && request.Discovery == nil {
-		if request.Discovery, err = Offline("", nil); err != nil {
-			return nil, err
-		}
-	}
 	if request.Client == nil {
-		if request.Client, err = noCluster(); err != nil {
+		var err error
+		if request.Client, err = Offline("", nil); err != nil {
 			return nil, err
 		}
 	}
-	surroundings := generator.Surroundings{
+	return generator.NewContext(ctx, generator.Surroundings{
 		ReconcilerName:     request.ReconcilerName,
 		Client:             request.Client,
 		LocalClient:        request.Client,
@@ -237,11 +229,7 @@ func (s *Set) contextFor(ctx context.Context, request Request) (context.Context,
 		ComponentRevision:  request.Revision,
 		Installed:          request.Installed,
 		ReleaseHooks:       request.ReleaseHooks,
-	}
-	if request.Discovery != nil {
-		surroundings.Discovery = func(context.Context) (*cluster.Discovery, error) { return request.Discovery, nil }
-	}
-	return generator.NewContext(ctx, surroundings), nil
+	}), nil
 }
 
 // component returns the component that templates see in place of the release.
@@ -293,43 +281,26 @@ func withWholeNumbers(value any) any {
 // DefaultKubernetesVersion is the Kubernetes version of the client libraries.
 const DefaultKubernetesVersion = "v1.37.0"
 
-// Offline returns the discovery information of a cluster of the given version that serves the given API versions in
-// addition to those of Kubernetes. The version may lack the "v" and the patch number, and defaults to
-// DefaultKubernetesVersion; suffixes are ignored. API versions have the form group/version or group/version/Kind.
-func Offline(kubernetesVersion string, apiVersions []string) (*cluster.Discovery, error) {
-	if kubernetesVersion == "" {
-		kubernetesVersion = DefaultKubernetesVersion
-	}
-	parsed, err := utilversion.ParseGeneric(kubernetesVersion)
+// Offline returns a client that finds no objects. Its discovery client describes a cluster of the given version that
+// serves the given API versions in addition to those of Kubernetes. The version may lack the "v" and the patch number,
+// and defaults to DefaultKubernetesVersion; suffixes are ignored. API versions have the form group/version or
+// group/version/Kind.
+func Offline(kubernetesVersion string, apiVersions []string) (cluster.Client, error) {
+	parsed, err := utilversion.ParseGeneric(cmp.Or(kubernetesVersion, DefaultKubernetesVersion))
 	if err != nil {
 		return nil, fmt.Errorf("invalid Kubernetes version %q; must be a version such as 1.36 or v1.36.3", kubernetesVersion)
 	}
-	result := &cluster.Discovery{}
-	if result.Version, err = rights.Version(fmt.Sprintf("v%d.%d.%d", parsed.Major(), parsed.Minor(), parsed.Patch())); err != nil {
-		return nil, fmt.Errorf("reading the version of Kubernetes: %w", err)
-	}
-	kinds, err := rights.Kinds(apiVersions)
+	server, _, err := rights.Server(fmt.Sprintf("v%d.%d.%d", parsed.Major(), parsed.Minor(), parsed.Patch()), apiVersions)
 	if err != nil {
 		return nil, err
 	}
-	result.Resources, _ = rights.Resources(kinds)
-	for _, list := range result.Resources {
-		result.GroupVersions = append(result.GroupVersions, list.GroupVersion)
-	}
-	if result.Digest, err = manifest.Digest(result); err != nil {
-		return nil, err
-	}
-	return result, nil
-}
-
-// noCluster returns a client for a cluster without types, so that lookups find nothing.
-func noCluster() (cluster.Client, error) {
-	config := &rest.Config{}
-	clnt, err := client.New(config, client.Options{HTTPClient: &http.Client{Transport: unreachable{}}, Mapper: meta.NewDefaultRESTMapper(nil)})
+	// Lookups find nothing, because the mapper knows no types.
+	config, httpClient := &rest.Config{}, &http.Client{Transport: unreachable{}}
+	clnt, err := client.New(config, client.Options{HTTPClient: httpClient, Mapper: meta.NewDefaultRESTMapper(nil)})
 	if err != nil {
 		return nil, fmt.Errorf("preparing to work without a cluster: %w", err)
 	}
-	return cluster.NewClient(clnt, nil, nil, config, &http.Client{Transport: unreachable{}}), nil
+	return cluster.NewClient(clnt, server, nil, config, httpClient), nil
 }
 
 // unreachable is a transport without a network.

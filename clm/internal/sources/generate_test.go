@@ -76,12 +76,12 @@ func TestSurroundings(t *testing.T) {
 			`lookup: "{{ lookup "v1" "Secret" "shop" "x" }}{{ lookupList "v1" "Secret" "" "" }}{{ localLookup "v1" "Secret" "shop" "x" }}"`,
 		), "values.yaml": "whole: 1000000000\nlarge: 12345678901234567\n", "bytes": "\xff"},
 	).write(t)
-	discovery, err := sources.Offline("1.36", []string{"example.com/v1/Widget"})
+	offline, err := sources.Offline("1.36", []string{"example.com/v1/Widget"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	wanted := request()
-	wanted.Revision, wanted.Installed, wanted.Digest, wanted.Discovery = 2, true, "abc", discovery
+	wanted.Revision, wanted.Installed, wanted.Digest, wanted.Client = 2, true, "abc", offline
 	set := mustLoad(t, root, sources.Options{
 		Template: true, Set: []string{"x=1"}, ValuesFiles: []string{"values.yaml"}, SetFile: []string{"bytes=" + root + "/bytes"},
 	}, "c", "k")
