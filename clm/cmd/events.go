@@ -101,18 +101,16 @@ func (o *eventOptions) follow(ctx context.Context, e *environment, options live.
 	style := e.style(e.out)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	err := live.WatchEvents(ctx, options, live.EventSink{
-		Event: func(event live.Event) {
-			if !o.types.wants(event.Type) {
-				return
-			}
-			if err := o.printEvent(e, event, style); err != nil {
-				stop(err)
-			}
-		},
-		Note: func(note display.Note) { fmt.Fprintln(e.err, display.Clean(fmt.Sprint(note))) },
-	})
-	return interrupted(ctx, err)
+	tell := func(event live.Event) {
+		if !o.types.wants(event.Type) {
+			return
+		}
+		if err := o.printEvent(e, event, style); err != nil {
+			stop(err)
+		}
+	}
+	note := func(note display.Note) { fmt.Fprintln(e.err, display.Clean(fmt.Sprint(note))) }
+	return interrupted(ctx, live.WatchEvents(ctx, options, tell, note))
 }
 
 func (o *eventOptions) printEvent(e *environment, event live.Event, style display.Style) error {

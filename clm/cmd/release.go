@@ -158,7 +158,7 @@ func (e *environment) again(s *runner.Connection, limit int, attempt func() erro
 			return err
 		}
 		if n == limit {
-			runner.GiveUp(s, err)
+			s.Printer().Finish(display.Outcome{Summary: err.Error()})
 			return &exitError{code: exitCode(err)}
 		}
 	}

@@ -114,7 +114,7 @@ func (r *rights) in(namespace string) *rules {
 		namespace = wholeCluster
 	}
 	if r.collected[namespace] == nil {
-		r.collected[namespace] = newRules()
+		r.collected[namespace] = &rules{verbs: map[schema.GroupResource]map[string]sets.Set[string]{}, paths: map[string]sets.Set[string]{}}
 	}
 	return r.collected[namespace]
 }
@@ -259,10 +259,6 @@ type rules struct {
 	verbs map[schema.GroupResource]map[string]sets.Set[string]
 	// paths are non-resource URLs, with their verbs.
 	paths map[string]sets.Set[string]
-}
-
-func newRules() *rules {
-	return &rules{verbs: map[schema.GroupResource]map[string]sets.Set[string]{}, paths: map[string]sets.Set[string]{}}
 }
 
 func (r *rules) add(resource schema.GroupResource, names []string, verbs ...string) {

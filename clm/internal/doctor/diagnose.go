@@ -311,12 +311,12 @@ func (s *sweep) resource(ctx context.Context, gv schema.GroupVersion, resource m
 		return nil
 	case !apierrors.IsForbidden(err):
 		return err
-	case !resource.Namespaced:
-		s.deny("", name)
-		return nil
 	}
-	var looked []string
-	for _, namespace := range s.namespaces {
+	var namespaces, looked []string
+	if resource.Namespaced {
+		namespaces = s.namespaces
+	}
+	for _, namespace := range namespaces {
 		switch err := s.list(ctx, kind, namespace); {
 		case err == nil:
 			looked = append(looked, namespace)
@@ -331,19 +331,15 @@ func (s *sweep) resource(ctx context.Context, gv schema.GroupVersion, resource m
 	if len(looked) > 0 {
 		where = " in namespaces other than " + strings.Join(looked, ", ")
 	}
-	s.deny(where, name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forbidden[where] = append(s.forbidden[where], name)
 	return nil
 }
 
 // isUnserved reports whether a type cannot be listed, because it no longer exists, or does not support lists.
 func isUnserved(err error) bool {
 	return apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
-}
-
-func (s *sweep) deny(where, name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.forbidden[where] = append(s.forbidden[where], name)
 }
 
 func (s *sweep) list(ctx context.Context, kind schema.GroupVersionKind, namespace string) error {

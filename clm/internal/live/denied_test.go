@@ -29,7 +29,7 @@ func TestUnansweredRequestsAreErrors(t *testing.T) {
 			return err
 		}},
 		{"a watch that cannot begin", "events", "listing what to watch", func(w *world) error {
-			return live.WatchEvents(w.Context(), w.options, live.EventSink{})
+			return live.WatchEvents(w.Context(), w.options, nil, nil)
 		}},
 	} {
 		t.Run(test.reason, func(t *testing.T) {

@@ -100,19 +100,12 @@ func Events(ctx context.Context, options Options) (*EventReport, error) {
 	return report, nil
 }
 
-// EventSink receives the results of WatchEvents. Its functions are not called concurrently.
-type EventSink struct {
-	// Event receives each event, and each further occurrence of it. Required.
-	Event func(event Event)
-	// Note receives one note about each resource that is missing because the user may not read it. Defaults to none.
-	Note func(note display.Note)
-}
-
-// WatchEvents passes the events of Events to the sink, sorted by time, and then new events and further occurrences,
-// including those about objects that are created later. It returns nil when the context ends.
-func WatchEvents(ctx context.Context, options Options, sink EventSink) error {
+// WatchEvents passes the events of Events to tell, sorted by time, and then new events and further occurrences,
+// including those about objects that are created later. It passes one note about each resource that is missing because
+// the user may not read it. Neither function is called concurrently with itself. It returns nil when the context ends.
+func WatchEvents(ctx context.Context, options Options, tell func(event Event), note func(note display.Note)) error {
 	options.Reasons = AllReasons
-	note := once(sink.Note)
+	note = once(note)
 	seen := map[apitypes.UID]string{}
 	return follow(ctx, options, note, func(ctx context.Context) error {
 		report, err := Events(ctx, options)
@@ -127,7 +120,7 @@ func WatchEvents(ctx context.Context, options Options, sink EventSink) error {
 		for _, event := range report.Events {
 			seen[event.uid] = event.version
 			if before[event.uid] != event.version {
-				sink.Event(event)
+				tell(event)
 			}
 		}
 		return nil

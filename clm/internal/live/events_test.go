@@ -61,11 +61,11 @@ func TestWatchEvents(t *testing.T) {
 	defer cancel()
 	done := make(chan error)
 	go func() {
-		done <- live.WatchEvents(ctx, w.options, live.EventSink{Event: func(event live.Event) {
+		done <- live.WatchEvents(ctx, w.options, func(event live.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			counts[event.Message]++
-		}})
+		}, nil)
 	}()
 	await := func(message string) {
 		t.Helper()

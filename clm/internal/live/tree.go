@@ -330,11 +330,9 @@ var ownedTypes = map[schema.GroupKind][]resource{
 	{Kind: "ReplicationController"}: {pods, claims},
 }
 
-// hasAllInStatus reports whether the status message of objects of a type contains all reasons why they are not ready:
-// they own nothing, and Kubernetes reports no events about them.
-func hasAllInStatus(kind schema.GroupKind) bool {
-	return kind == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
-}
+// definitions is the type of objects whose status message contains all reasons why they are not ready: they own
+// nothing, and Kubernetes reports no events about them.
+var definitions = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 
 // maxRequests is the maximum number of concurrent requests.
 const maxRequests = 8

@@ -82,9 +82,7 @@ func (s *survey) explainOne(ctx context.Context, node *display.Node) error {
 		// A Deployment repeats the conditions of its ReplicaSets.
 		node.Why = conditionReasons(node.Live, node.Message)
 	}
-	if reason, ok := deletionReason(node.Live); ok {
-		node.Why = slices.Insert(node.Why, 0, reason)
-	}
+	node.Why = append(deletionReasons(node.Live), node.Why...)
 	found, err := s.eventReasons(ctx, node)
 	if err != nil {
 		return err
@@ -103,17 +101,18 @@ func (s *survey) explainOne(ctx context.Context, node *display.Node) error {
 // isBeingDeleted is the beginning of the reason for a terminating object.
 const isBeingDeleted = "is being deleted"
 
-// deletionReason returns the reason for a terminating object: since when it is terminating, and its finalizers.
-func deletionReason(live *unstructured.Unstructured) (display.Reason, bool) {
+// deletionReasons returns the reason for a terminating object: since when it is terminating, and its finalizers. It
+// returns none for any other object.
+func deletionReasons(live *unstructured.Unstructured) []display.Reason {
 	deleted := live.GetDeletionTimestamp()
 	if deleted == nil {
-		return display.Reason{}, false
+		return nil
 	}
 	reason := display.Reason{Source: display.SourceStatus, Text: isBeingDeleted, Since: deleted.Time}
 	if finalizers := slices.Sorted(slices.Values(live.GetFinalizers())); len(finalizers) > 0 {
 		reason.Text += ", blocked by finalizers: " + strings.Join(finalizers, ", ")
 	}
-	return reason, true
+	return []display.Reason{reason}
 }
 
 // bad are the conditions that indicate a problem if they are True; all others indicate one if they are False.
@@ -326,11 +325,9 @@ func (e *Explainer) Await(items []*reconciler.InventoryItem) {
 	before := e.awaited
 	e.awaited = map[display.Key]awaited{}
 	for _, item := range items {
-		key := display.KeyOf(item)
-		if hasAllInStatus(key.GroupKind) {
-			continue
+		if key := display.KeyOf(item); key.GroupKind != definitions {
+			e.awaited[key] = awaited{item: item, since: cmp.Or(before[key].since, time.Now())}
 		}
-		e.awaited[key] = awaited{item: item, since: cmp.Or(before[key].since, time.Now())}
 	}
 }
 

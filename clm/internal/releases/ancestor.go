@@ -140,9 +140,6 @@ func ancestorTime(configMap *corev1.ConfigMap, key string) time.Time {
 func (s *Store) removeAncestor(ctx context.Context, namespace, name string, seen *takenOver) error {
 	configMap := &corev1.ConfigMap{}
 	err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ancestorPrefix + name}, configMap)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
 	if err == nil {
 		err = s.removeUnchanged(ctx, configMap, seen)
 	}

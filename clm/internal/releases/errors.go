@@ -71,10 +71,7 @@ func (e *NotReadyError) Error() string {
 	if e.Timeout == 0 {
 		notices = e.Failed
 	}
-	if len(notices) == 0 {
-		return e.summary()
-	}
-	return e.summary() + ": " + noticeTexts(notices)
+	return withNotices(e.summary(), ": ", notices)
 }
 
 // short returns a duration without zeros at its end, such as 5m.
@@ -154,10 +151,7 @@ type InterruptedError struct {
 
 // Error names the newer operation, if there is one, and the objects that are not ready.
 func (e *InterruptedError) Error() string {
-	if len(e.Waits) == 0 {
-		return e.summary()
-	}
-	return e.summary() + "; not ready: " + noticeTexts(e.Waits)
+	return withNotices(e.summary(), "; not ready: ", e.Waits)
 }
 
 func (e *InterruptedError) summary() string {
@@ -185,9 +179,13 @@ func (e *InterruptedError) next(isAlone bool) string {
 // shownNotices bounds how many objects an error names.
 const shownNotices = 10
 
-func noticeTexts(notices []reconciler.Notice) string {
+// withNotices adds notices to a text, if there are any.
+func withNotices(text, separator string, notices []reconciler.Notice) string {
+	if len(notices) == 0 {
+		return text
+	}
 	texts := display.Texts(notices, func(n reconciler.Notice) string { return display.Text(n.Object) + " (" + n.Message + ")" })
-	return display.Enumerate(texts, shownNotices)
+	return text + separator + display.Enumerate(texts, shownNotices)
 }
 
 // IsFinal reports whether a retry is useless: the error of the engine is final, the record is outdated, or the user has

@@ -274,10 +274,5 @@ func (s *stored) foreign() []string {
 
 // anyHeld reports whether one of the chunks has the finalizer.
 func anyHeld(handles chunks.Handles) bool {
-	for _, handle := range handles {
-		if handle.Held {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Values(handles)), func(handle chunks.Handle) bool { return handle.Held })
 }

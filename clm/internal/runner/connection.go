@@ -188,6 +188,8 @@ type reference struct {
 	namespace, name string
 	// kinds are the types that have kind as a resource or a short name; set by lookUp.
 	kinds map[schema.GroupKind]bool
+	// found means that it denotes a dependent, or a pod for which Choice.Has was called.
+	found bool
 }
 
 func parseReference(text string) (*reference, error) {
@@ -316,14 +318,13 @@ func EachResource(clnt cluster.Client, visit func(gv schema.GroupVersion, resour
 type Choice struct {
 	release *releases.Release
 	chosen  []*reference
-	found   map[*reference]bool // those that denote a dependent, or a pod for which Has was called
 }
 
 // Choose selects pods by objects in the form KIND[.GROUP]/[NAMESPACE/]NAME, which are the pods or their dependents.
 // Without objects it selects all. The error is a RefusedError if no dependent, or more than one, matches a text. Pods
 // need not exist yet, because they come and go.
 func Choose(clnt cluster.Client, release *releases.Release, texts []string) (*Choice, error) {
-	c := &Choice{release: release, found: map[*reference]bool{}}
+	c := &Choice{release: release}
 	for _, text := range texts {
 		r, err := parseReference(text)
 		if err != nil {
@@ -340,7 +341,7 @@ func Choose(clnt cluster.Client, release *releases.Release, texts []string) (*Ch
 			return nil, releases.Refused("release %s has no dependent %s; to list them: clm tree %s -n %s", release, text, release.Name, release.Namespace)
 		}
 		// A dependent counts as found even if it has no pods.
-		c.found[r] = len(dependents) > 0
+		r.found = len(dependents) > 0
 		c.chosen = append(c.chosen, r)
 	}
 	return c, nil
@@ -351,7 +352,7 @@ func (c *Choice) Has(dependent, pod display.Object) bool {
 	has := len(c.chosen) == 0
 	for _, r := range c.chosen {
 		if r.denotes(dependent) || r.denotes(pod) {
-			c.found[r], has = true, true
+			r.found, has = true, true
 		}
 	}
 	return has
@@ -360,7 +361,7 @@ func (c *Choice) Has(dependent, pod display.Object) bool {
 // ConfirmFound returns a RefusedError if pods were chosen for which Has was never called.
 func (c *Choice) ConfirmFound() error {
 	for _, r := range c.chosen {
-		if !c.found[r] {
+		if !r.found {
 			return releases.Refused("release %s has no %s; to list its objects: clm tree %s -n %s", c.release, r.text, c.release.Name, c.release.Namespace)
 		}
 	}

@@ -114,11 +114,6 @@ func (b *Board) await(holder releases.Holder, request string) {
 	b.Say(text)
 }
 
-// GiveUp shows the error of an operation that needs another plan but is not retried.
-func GiveUp(c *Connection, err error) {
-	c.Printer().Finish(display.Outcome{Summary: err.Error()})
-}
-
 // Release returns the release that the operation changes.
 func (o *Operation) Release() *releases.Release { return o.release }
 

@@ -116,7 +116,8 @@ func (o *originated) DeepCopyObject() runtime.Object {
 // converted. It fails if two members define the same object. Duplicates within a member are left to the engine, since
 // an object and its deletion hook may share a name.
 func (s *Set) generate(ctx context.Context, namespace, name string) ([]client.Object, []string, error) {
-	var ofCharts, ofOthers []client.Object
+	// Of charts, and of other sources, whose hooks are converted separately.
+	var groups [2][]client.Object
 	definedBy := map[types.ObjectID]int{}
 	for i, m := range s.members {
 		objects, err := m.generate(ctx, i, namespace, name, types.UnstructurableMap(s.values))
@@ -135,24 +136,26 @@ func (s *Set) generate(ctx context.Context, namespace, name string) ([]client.Ob
 			}
 			definedBy[key] = i
 		}
+		group := &groups[1]
 		if m.Kind == Chart {
-			ofCharts = append(ofCharts, objects...)
-		} else {
-			ofOthers = append(ofOthers, objects...)
+			group = &groups[0]
 		}
+		*group = append(*group, objects...)
 	}
-	ofCharts, err := withHooks(ctx, s.chartHooks, namespace, name, ofCharts)
-	if err != nil {
-		return nil, nil, err
-	}
-	if ofOthers, err = withHooks(ctx, s.otherHooks, namespace, name, ofOthers); err != nil {
-		return nil, nil, err
-	}
-	all := make([]*originated, len(ofCharts)+len(ofOthers))
-	for i, object := range slices.Concat(ofCharts, ofOthers) {
-		var ok bool
-		if all[i], ok = object.(*originated); !ok {
-			return nil, nil, fmt.Errorf("unexpected object of type %T", object)
+	var all []*originated
+	for i, hooks := range []*manifests.HookTransformer{s.chartHooks, s.otherHooks} {
+		if hooks != nil {
+			var err error
+			if groups[i], err = hooks.TransformObjectsContext(ctx, namespace, name, groups[i]); err != nil {
+				return nil, nil, fmt.Errorf("reading hooks: %w", err)
+			}
+		}
+		for _, object := range groups[i] {
+			known, ok := object.(*originated)
+			if !ok {
+				return nil, nil, fmt.Errorf("unexpected object of type %T", object)
+			}
+			all = append(all, known)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *originated) int { return cmp.Compare(a.member, b.member) })
@@ -161,18 +164,6 @@ func (s *Set) generate(ctx context.Context, namespace, name string) ([]client.Ob
 		objects[i], origins[i] = each.Unstructured, each.origin
 	}
 	return objects, origins, nil
-}
-
-// withHooks converts the annotations of other tools; without a transformer it returns the objects as they are.
-func withHooks(ctx context.Context, hooks *manifests.HookTransformer, namespace, name string, objects []client.Object) ([]client.Object, error) {
-	if hooks == nil {
-		return objects, nil
-	}
-	transformed, err := hooks.TransformObjectsContext(ctx, namespace, name, objects)
-	if err != nil {
-		return nil, fmt.Errorf("reading hooks: %w", err)
-	}
-	return transformed, nil
 }
 
 // generate returns objects with their origins.

@@ -137,11 +137,8 @@ func (r Rules) parse(object *unstructured.Unstructured) (*version, error) {
 		return nil, fmt.Errorf("annotation %s: name %s, with the suffix of the version, has %d characters; must be no more than %d",
 			r.versioned(), v.object.GetName(), length, validation.DNS1123SubdomainMaxLength)
 	}
-	marks := v.object.GetAnnotations()
-	if marks == nil {
-		marks = map[string]string{}
-	}
-	marks[r.versionOf()] = object.GetName()
+	marks := map[string]string{r.versionOf(): object.GetName()}
+	maps.Copy(marks, v.object.GetAnnotations())
 	v.object.SetAnnotations(marks)
 	return v, nil
 }
