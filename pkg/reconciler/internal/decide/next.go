@@ -321,8 +321,8 @@ type ObjectMemory struct {
 	Corrections   Repetition
 	Verifications Repetition
 	Retries       Repetition
-	// Deletion tracks failures of the API server to delete the object.
-	Deletion FailedDeletion
+	// Deletions are failures of the API server to delete the object.
+	Deletions Repetition
 	// Fight names the clients and the fields they changed before the last correction, if corrections repeat; empty if
 	// not known.
 	Fight string
@@ -486,6 +486,10 @@ func CorrectionPacing(reapplyInterval time.Duration) Pacing {
 func VerificationPacing(reapplyInterval time.Duration) Pacing {
 	return Pacing{free: 3, Step: 5 * time.Second, limit: max(reapplyInterval, leastVerificationLimit), calm: 5 * time.Minute}
 }
+
+// DeletionPacing spaces out the retries that the API server is made to do after it has failed to delete an object. They
+// are counted for so long because they end.
+var DeletionPacing = Pacing{free: 1, Step: time.Second, limit: 5 * time.Minute, calm: 24 * time.Hour}
 
 // retryPacing spaces out retries of operations that have failed.
 var retryPacing = Pacing{Step: 500 * time.Millisecond, limit: 30 * time.Second, calm: 2 * time.Minute}

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	apitypes "k8s.io/apimachinery/pkg/types"
-
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -328,39 +326,6 @@ func (s Situation) adopter() string {
 func (s Situation) wasOrphaned(item *inventory.Item) bool {
 	// An object that defines types may still have our finalizer.
 	return s.Proven && s.Seen.Owner == "" && s.Whose == "" && !prepare.DefinesTypes(item.GroupVersionKind().GroupKind())
-}
-
-// maxDeletionRetries is the maximum number of retries that the API server is made to do. By then, the interval is about
-// that of its own retries, and the failure is permanent.
-const maxDeletionRetries = 8
-
-// FailedDeletion counts the API server's failures to delete one object, and spaces out the forced retries.
-type FailedDeletion struct {
-	uid      apitypes.UID
-	failures int
-	next     time.Time // when the next failure counts
-}
-
-// Next reports whether to make the API server retry now, and how long to wait before calling Next again; zero if that
-// is not needed. It only counts the first failure, because the API server usually retries at once. The intervals start
-// at one second, and double.
-func (f *FailedDeletion) Next(uid apitypes.UID, now time.Time) (retry bool, wait time.Duration) {
-	if f.uid != uid {
-		*f = FailedDeletion{uid: uid}
-	}
-	if f.failures > maxDeletionRetries {
-		return false, 0
-	}
-	if wait = f.next.Sub(now); wait > 0 {
-		return false, wait
-	}
-	f.failures++
-	if f.failures > maxDeletionRetries {
-		return true, 0
-	}
-	wait = time.Second << (f.failures - 1)
-	f.next = now.Add(wait)
-	return f.failures > 1, wait
 }
 
 // Owner has the parts of an owner that decisions need.
