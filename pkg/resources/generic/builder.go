@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/feature"
@@ -210,7 +211,7 @@ func (b *Builder[T, P, M, F, S]) objectProblems() []error {
 	if b.kind.Check != nil {
 		problems = append(problems, b.kind.Check(b.base))
 	}
-	if b.handlers.over(b.kind.Defaults).ConvergingStatus == nil {
+	if manifest.Or(b.handlers, b.kind.Defaults).ConvergingStatus == nil {
 		problems = append(problems, errors.New("a function is required that says how far the object is"))
 	}
 	return problems
@@ -326,26 +327,6 @@ type Handlers[P client.Object, M Mutator, S concepts.Converging] struct {
 // Applied is a ConvergingStatus for objects that work as soon as they exist.
 func Applied[P client.Object](concepts.ConvergingOperation, P) (concepts.OperationalStatusWithReason, error) {
 	return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusOperational, Reason: "applied"}, nil
-}
-
-// over returns the handlers, with those of others for missing ones.
-func (h Handlers[P, M, S]) over(others Handlers[P, M, S]) Handlers[P, M, S] {
-	if h.ConvergingStatus == nil {
-		h.ConvergingStatus = others.ConvergingStatus
-	}
-	if h.GraceStatus == nil {
-		h.GraceStatus = others.GraceStatus
-	}
-	if h.DeleteOnSuspend == nil {
-		h.DeleteOnSuspend = others.DeleteOnSuspend
-	}
-	if h.SuspendMutation == nil {
-		h.SuspendMutation = others.SuspendMutation
-	}
-	if h.SuspensionStatus == nil {
-		h.SuspensionStatus = others.SuspensionStatus
-	}
-	return h
 }
 
 // Policies control how the reconciler treats an object. An empty field leaves the decision to the component.

@@ -37,8 +37,6 @@ type Plan struct {
 	applied []appliedPolicies
 	// prune is the policy for redundant objects without their own policy.
 	prune inventory.PrunePolicy
-	// late reports which desired objects are late.
-	late []bool
 	// SaveFirst means that the recorded inventory lacks items, or has items that it expects to be gone; the plan must
 	// be saved before the first write.
 	SaveFirst bool
@@ -55,7 +53,7 @@ func Next(wanted, apart []*prepare.Object, before []*inventory.Item, prune inven
 	for i, item := range before {
 		old[types.IDOf(item)] = i
 	}
-	p := Plan{Wanted: make([]*inventory.Item, len(wanted)), applied: make([]appliedPolicies, len(wanted)), prune: prune, late: make([]bool, len(wanted))}
+	p := Plan{Wanted: make([]*inventory.Item, len(wanted)), applied: make([]appliedPolicies, len(wanted)), prune: prune}
 	// Recorded items keep their places, so that there is little to sort.
 	next := make([]*inventory.Item, len(before), len(before)+len(wanted))
 	// One allocation for all copies.
@@ -74,7 +72,7 @@ func Next(wanted, apart []*prepare.Object, before []*inventory.Item, prune inven
 		recorded := *item
 		item.Namespace = t.Key.Namespace
 		planWanted(t, item)
-		p.applied[i], p.late[i] = p.appliedTo(&recorded), t.Late
+		p.applied[i] = p.appliedTo(&recorded)
 		again := item.Phase == inventory.PhaseScheduledForApplication && (IsUnwanted(&recorded) || IsCompleting(&recorded) || recorded.Phase == inventory.PhaseFailed)
 		// A process that finds only the old record would not delete an object that this call creates.
 		p.SaveFirst = p.SaveFirst || again || !known || recorded.Namespace != item.Namespace
@@ -182,11 +180,11 @@ func (p *Plan) RerunFailed(wanted []*prepare.Object) {
 // ProtectUnwritten orphans or keeps an unwritten object if either its former or its new policies require that: a later
 // call that deletes the owner or prunes the object does not know how far the writes came. It must be called before the
 // plan is saved.
-func (p *Plan) ProtectUnwritten() {
+func (p *Plan) ProtectUnwritten(wanted []*prepare.Object) {
 	for i, item := range p.Wanted {
 		applied := p.applied[i]
 		// The manifest of a late object may turn out to be another one.
-		unwritten := item.Phase == inventory.PhaseScheduledForApplication || p.late[i]
+		unwritten := item.Phase == inventory.PhaseScheduledForApplication || wanted[i].Late
 		if !unwritten || applied.prune == "" {
 			continue
 		}
