@@ -217,7 +217,7 @@ func (r *Reconciler) begin(request ApplyRequest, config execute.Config, choose s
 func (r *Reconciler) call(owner Owner, items []*InventoryItem, config execute.Config) *run.Call {
 	known := owner.forDecisions()
 	c := &run.Call{
-		Owner: known, Memory: r.memory.For(owner.ID), Report: decide.NewReporter(), Additional: r.additionalTypes(owner),
+		Owner: known, Memory: r.memory.For(owner.ID), Report: &decide.Reporter{}, Additional: r.additionalTypes(owner),
 		Ledger: run.NewLedger(items, owner.Store, r.options.Clock),
 	}
 	r.config.Judges.Share(known.Label, len(items))

@@ -176,7 +176,7 @@ func (b *Builder[T, P, M, F, S]) Build() (*Resource[T, P, S], error) {
 	if b.base == nil {
 		return nil, fmt.Errorf("building a %s: object must not be nil", b.kind.Kind)
 	}
-	if err := errors.Join(b.problems()...); err != nil {
+	if err := errors.Join(slices.Concat(b.objectProblems(), b.partProblems(), b.optionProblems())...); err != nil {
 		return nil, fmt.Errorf("building %s: %w", strings.TrimSpace(types.ObjectText(b.kind.GroupKind(), b.base.GetNamespace(), b.base.GetName())), err)
 	}
 	return newResource(b), nil
@@ -187,10 +187,6 @@ func (b *Builder[T, P, M, F, S]) policyAnnotations() map[string]string {
 	all := b.policies.annotations()
 	maps.Copy(all, b.annotations)
 	return all
-}
-
-func (b *Builder[T, P, M, F, S]) problems() []error {
-	return slices.Concat(b.objectProblems(), b.partProblems(), b.optionProblems())
 }
 
 func (b *Builder[T, P, M, F, S]) objectProblems() []error {

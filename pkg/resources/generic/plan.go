@@ -4,6 +4,7 @@
 package generic
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -33,11 +34,10 @@ type Mutator interface {
 type Plan struct {
 	categories []string // by their names, in their order
 	edits      []recorded
-	// current is the feature that is being recorded, applied the number of applied features.
-	current, applied int
-	prefix           string // of messages about the mutation that is being recorded
-	warnings         []string
-	strict           bool
+	current    int    // the feature that is being recorded
+	prefix     string // of messages about the mutation that is being recorded
+	warnings   []string
+	strict     bool
 }
 
 // recorded is an edit with its feature and category, and the prefix of messages about its mutation.
@@ -54,30 +54,19 @@ func (p *Plan) NextFeature() { p.current++ }
 func (p *Plan) BeginFeature() { p.NextFeature() }
 
 // Apply makes the edits that were recorded since the last call, in the order that the package documentation defines. It
-// stops at the first error; the object may then have some of the edits.
+// stops at the first error; the object may then have some of the edits. Edits that edits record are made afterwards.
 func (p *Plan) Apply() error {
-	defer func() {
-		p.current++
-		p.applied, p.edits = p.current, nil
-	}()
-	for feature := p.applied; feature <= p.current; feature++ {
-		for category := range p.categories {
-			if err := p.apply(feature, category); err != nil {
-				return err
+	for len(p.edits) > 0 {
+		edits := p.edits
+		p.edits = nil
+		p.NextFeature()
+		slices.SortStableFunc(edits, func(a, b recorded) int {
+			return cmp.Or(cmp.Compare(a.feature, b.feature), cmp.Compare(a.category, b.category))
+		})
+		for _, r := range edits {
+			if err := guarded(r.edit); err != nil {
+				return fmt.Errorf("%s%s: %w", r.prefix, p.categories[r.category], err)
 			}
-		}
-	}
-	return nil
-}
-
-// apply makes the edits of a feature in one category.
-func (p *Plan) apply(feature, category int) error {
-	for _, r := range p.edits {
-		if r.feature != feature || r.category != category {
-			continue
-		}
-		if err := guarded(r.edit); err != nil {
-			return fmt.Errorf("%s%s: %w", r.prefix, p.categories[category], err)
 		}
 	}
 	return nil
