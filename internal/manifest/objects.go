@@ -355,6 +355,17 @@ func IsNil(value any) bool {
 	return pointer.Kind() == reflect.Pointer && pointer.IsNil()
 }
 
+// Or returns a struct with the fields of the defaults in place of those that are zero. It must have only exported fields.
+func Or[T any](value, defaults T) T {
+	fields, others := reflect.ValueOf(&value).Elem(), reflect.ValueOf(defaults)
+	for i := range fields.NumField() {
+		if fields.Field(i).IsZero() {
+			fields.Field(i).Set(others.Field(i))
+		}
+	}
+	return value
+}
+
 // Digest returns the SHA-256 of the JSON form of v, in lower-case hexadecimal. Map keys are sorted, struct fields have
 // the order of their declaration; so a struct and a map with the same content usually differ. It fails if v has no JSON
 // form.

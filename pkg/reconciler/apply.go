@@ -164,7 +164,7 @@ func (r *Reconciler) begin(request ApplyRequest, config execute.Config, choose s
 	}
 	source := prepare.Source{
 		Objects: request.Objects, Version: request.Version, Namespace: request.Namespace, Digest: request.Digest, FormerDigest: request.FormerDigest,
-		DigestKey: request.DigestKey, Policies: prepare.Or(declared, r.options.Policies), Additional: r.additionalTypes(request.Owner), RunOnce: request.RunOnce,
+		DigestKey: request.DigestKey, Policies: manifest.Or(declared, r.options.Policies), Additional: r.additionalTypes(request.Owner), RunOnce: request.RunOnce,
 	}
 	set, manifests, err := r.preparer().Prepare(source, r.memory.For(request.ID).Recall())
 	if err != nil {
@@ -186,7 +186,7 @@ func (r *Reconciler) begin(request ApplyRequest, config execute.Config, choose s
 	if err := decide.Validate(set.Objects, plan.Items, source.Additional); err != nil {
 		return nil, err
 	}
-	plan.ProtectUnwritten()
+	plan.ProtectUnwritten(wanted)
 	r.config.Judges.Assign(manifest.OwnerLabel(request.ID), request.Judge)
 	call := r.call(request.Owner, plan.Items, config)
 	r.config.Judges.AssignObjects(call.Owner.Label, manifests.Judges(append(slices.Clip(wanted), apart...)))
@@ -217,7 +217,7 @@ func (r *Reconciler) begin(request ApplyRequest, config execute.Config, choose s
 func (r *Reconciler) call(owner Owner, items []*InventoryItem, config execute.Config) *run.Call {
 	known := owner.forDecisions()
 	c := &run.Call{
-		Owner: known, Memory: r.memory.For(owner.ID), Report: decide.NewReporter(), Additional: r.additionalTypes(owner),
+		Owner: known, Memory: r.memory.For(owner.ID), Report: &decide.Reporter{}, Additional: r.additionalTypes(owner),
 		Ledger: run.NewLedger(items, owner.Store, r.options.Clock),
 	}
 	r.config.Judges.Share(known.Label, len(items))

@@ -9,6 +9,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decide"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/execute"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
@@ -154,7 +155,7 @@ func (r *Reconciler) Rebuild(ctx context.Context, request RebuildRequest) (Rebui
 	}
 	result := RebuildResult{Inventory: slices.Clone(request.Known)}
 	c := r.call(Owner{ID: request.ID}, nil, r.config)
-	request.Policies = prepare.Or(declared, r.options.Policies)
+	request.Policies = manifest.Or(declared, r.options.Policies)
 	found, unlisted, err := findDependents(ctx, c, request)
 	if err != nil {
 		return RebuildResult{}, err

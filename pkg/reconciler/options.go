@@ -162,7 +162,7 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 	if err != nil {
 		return nil, err
 	}
-	options.Policies = prepare.Or(declared, prepare.Defaults())
+	options.Policies = manifest.Or(declared, prepare.Defaults())
 	if err := prepare.CheckManagedTypes(options.AdditionalManagedTypes); err != nil {
 		return nil, err
 	}

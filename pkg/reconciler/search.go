@@ -137,7 +137,7 @@ func (s *search) kind(ctx context.Context, kind schema.GroupVersionKind) error {
 			err = s.list(ctx, kind, "")
 		}
 	}
-	if apierrors.IsForbidden(err) && len(s.namespaces) > 0 && s.isNamespaced(kind) {
+	if apierrors.IsForbidden(err) && len(s.namespaces) > 0 && s.call.Server.IsNamespaced(kind) {
 		err = nil
 		for _, namespace := range s.namespaces {
 			err = errors.Join(err, s.list(ctx, kind, namespace))
@@ -150,11 +150,6 @@ func (s *search) kind(ctx context.Context, kind schema.GroupVersionKind) error {
 		return nil
 	}
 	return err
-}
-
-func (s *search) isNamespaced(kind schema.GroupVersionKind) bool {
-	isNamespaced, _ := apiutil.IsGVKNamespaced(kind, s.call.Server.Client.RESTMapper())
-	return isNamespaced
 }
 
 // list records the dependents of a type in one namespace, or in all if namespace is empty. It reads whole objects only

@@ -134,7 +134,7 @@ func (a *Analyzer) judgeKind(view view, computed *kstatus.Result, result Result)
 	case view.is("", "Pod"):
 		return a.judgePod(view, computed, result)
 	case view.is("apps", "StatefulSet") && view.updatesOnDelete():
-		return requireCount(result, view.statefulSetCount())
+		return requireCount(result, view.replicaCount("ready", "readyReplicas", false))
 	case view.is("apps", "DaemonSet") && view.updatesOnDelete():
 		return disregardVersion(computed, result, view.daemonSetCount())
 	case view.is("", "ReplicationController"):

@@ -208,9 +208,6 @@ func (v view) replicaCount(state, field string, ofVersion bool) *count {
 	return count
 }
 
-// statefulSetCount counts the pods of a StatefulSet of any version.
-func (v view) statefulSetCount() *count { return v.replicaCount("ready", "readyReplicas", false) }
-
 // replicaSetCount counts the pods of a ReplicaSet or ReplicationController.
 func (v view) replicaSetCount() *count {
 	return v.replicaCount("available", "availableReplicas", false)

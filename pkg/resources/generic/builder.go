@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/feature"
@@ -175,7 +176,7 @@ func (b *Builder[T, P, M, F, S]) Build() (*Resource[T, P, S], error) {
 	if b.base == nil {
 		return nil, fmt.Errorf("building a %s: object must not be nil", b.kind.Kind)
 	}
-	if err := errors.Join(b.problems()...); err != nil {
+	if err := errors.Join(slices.Concat(b.objectProblems(), b.partProblems(), b.optionProblems())...); err != nil {
 		return nil, fmt.Errorf("building %s: %w", strings.TrimSpace(types.ObjectText(b.kind.GroupKind(), b.base.GetNamespace(), b.base.GetName())), err)
 	}
 	return newResource(b), nil
@@ -186,10 +187,6 @@ func (b *Builder[T, P, M, F, S]) policyAnnotations() map[string]string {
 	all := b.policies.annotations()
 	maps.Copy(all, b.annotations)
 	return all
-}
-
-func (b *Builder[T, P, M, F, S]) problems() []error {
-	return slices.Concat(b.objectProblems(), b.partProblems(), b.optionProblems())
 }
 
 func (b *Builder[T, P, M, F, S]) objectProblems() []error {
@@ -210,7 +207,7 @@ func (b *Builder[T, P, M, F, S]) objectProblems() []error {
 	if b.kind.Check != nil {
 		problems = append(problems, b.kind.Check(b.base))
 	}
-	if b.handlers.over(b.kind.Defaults).ConvergingStatus == nil {
+	if manifest.Or(b.handlers, b.kind.Defaults).ConvergingStatus == nil {
 		problems = append(problems, errors.New("a function is required that says how far the object is"))
 	}
 	return problems
@@ -326,26 +323,6 @@ type Handlers[P client.Object, M Mutator, S concepts.Converging] struct {
 // Applied is a ConvergingStatus for objects that work as soon as they exist.
 func Applied[P client.Object](concepts.ConvergingOperation, P) (concepts.OperationalStatusWithReason, error) {
 	return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusOperational, Reason: "applied"}, nil
-}
-
-// over returns the handlers, with those of others for missing ones.
-func (h Handlers[P, M, S]) over(others Handlers[P, M, S]) Handlers[P, M, S] {
-	if h.ConvergingStatus == nil {
-		h.ConvergingStatus = others.ConvergingStatus
-	}
-	if h.GraceStatus == nil {
-		h.GraceStatus = others.GraceStatus
-	}
-	if h.DeleteOnSuspend == nil {
-		h.DeleteOnSuspend = others.DeleteOnSuspend
-	}
-	if h.SuspendMutation == nil {
-		h.SuspendMutation = others.SuspendMutation
-	}
-	if h.SuspensionStatus == nil {
-		h.SuspensionStatus = others.SuspensionStatus
-	}
-	return h
 }
 
 // Policies control how the reconciler treats an object. An empty field leaves the decision to the component.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/feature"
 	"github.com/component-operator/runtime/pkg/types"
@@ -26,7 +27,10 @@ type Resource[T any, P Object[T], S concepts.Converging] struct {
 	base         P
 	amend        func(object P, form form) (warnings []string, err error)
 	mutations    func() []concepts.MutationState
-	life         life[P, S]
+	converging   func(concepts.ConvergingOperation, P) (S, error)
+	grace        func(P) (concepts.GraceStatusWithReason, error)
+	deletes      func(P) bool
+	suspension   func(P) (concepts.SuspensionStatusWithReason, error)
 	guard        func(T) (concepts.GuardStatusWithReason, error)
 	extractors   []func(T) error
 	registration concepts.Registration
@@ -34,14 +38,6 @@ type Resource[T any, P Object[T], S concepts.Converging] struct {
 	suspending bool
 	observed   P
 	warnings   []string
-}
-
-// life contains the handlers that do not depend on the type of the mutator.
-type life[P client.Object, S concepts.Converging] struct {
-	converging func(concepts.ConvergingOperation, P) (S, error)
-	grace      func(P) (concepts.GraceStatusWithReason, error)
-	deletes    func(P) bool
-	suspension func(P) (concepts.SuspensionStatusWithReason, error)
 }
 
 // gradeOf derives a grade, with its reason, from a status: Healthy if the object is converged, Down if it is failing,
@@ -65,13 +61,11 @@ func gradeOf(status concepts.Converging, err error) (concepts.GraceStatusWithRea
 func newResource[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converging](b *Builder[T, P, M, F, S]) *Resource[T, P, S] {
 	base := copyOf[T](b.base)
 	base.GetObjectKind().SetGroupVersionKind(b.kind.GroupVersionKind)
-	handlers := b.handlers.over(b.kind.Defaults)
+	handlers := manifest.Or(b.handlers, b.kind.Defaults)
 	r := &Resource[T, P, S]{
 		base: base, guard: b.guard, extractors: slices.Clone(b.extractors), registration: b.registration,
 		amend: newAmender(b, handlers.SuspendMutation), mutations: statesOf(slices.Clone(b.mutations)),
-		life: life[P, S]{
-			converging: handlers.ConvergingStatus, grace: handlers.GraceStatus, deletes: handlers.DeleteOnSuspend, suspension: handlers.SuspensionStatus,
-		},
+		converging: handlers.ConvergingStatus, grace: handlers.GraceStatus, deletes: handlers.DeleteOnSuspend, suspension: handlers.SuspensionStatus,
 	}
 	for _, extraction := range b.extractions {
 		r.registration.Produces = append(slices.Clip(r.registration.Produces), extraction.Cell)
@@ -165,8 +159,9 @@ func (r *Resource[T, P, S]) checkIdentity(object P) error {
 // fails if two mutations set one field to different values; writing the current value again does not count. Entries of
 // ConfigMaps and Secrets are not compared. The error does not contain values of environment variables.
 func (r *Resource[T, P, S]) PreviewObject() (P, error) {
-	object, _, err := r.preview()
-	return object, err
+	object, _, err := r.Preview()
+	previewed, _ := object.(P) // nil if there is an error
+	return previewed, err
 }
 
 // typed returns an object with the Go type of the resource.
@@ -194,20 +189,20 @@ func (r *Resource[T, P, S]) Registration() concepts.Registration { return r.regi
 
 // ConvergingStatus returns the progress of the object.
 func (r *Resource[T, P, S]) ConvergingStatus(op concepts.ConvergingOperation) (S, error) {
-	return r.life.converging(op, r.current())
+	return r.converging(op, r.current())
 }
 
 // GraceStatus returns how well the object does its job.
 func (r *Resource[T, P, S]) GraceStatus() (concepts.GraceStatusWithReason, error) {
-	if r.life.grace != nil {
-		return r.life.grace(r.current())
+	if r.grace != nil {
+		return r.grace(r.current())
 	}
-	return gradeOf(r.life.converging(concepts.ConvergingOperationNone, r.current()))
+	return gradeOf(r.converging(concepts.ConvergingOperationNone, r.current()))
 }
 
 // DeleteOnSuspend reports whether the object is deleted when it is suspended.
 func (r *Resource[T, P, S]) DeleteOnSuspend() bool {
-	return r.life.deletes != nil && r.life.deletes(copyOf[T](r.base))
+	return r.deletes != nil && r.deletes(copyOf[T](r.base))
 }
 
 // Suspend makes the next call of Mutate produce the suspended form.
@@ -218,8 +213,8 @@ func (r *Resource[T, P, S]) Suspend() error {
 
 // SuspensionStatus returns the progress of the suspension.
 func (r *Resource[T, P, S]) SuspensionStatus() (concepts.SuspensionStatusWithReason, error) {
-	if r.life.suspension != nil {
-		return r.life.suspension(r.current())
+	if r.suspension != nil {
+		return r.suspension(r.current())
 	}
 	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
 }
@@ -277,30 +272,34 @@ func newAmender[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converg
 			plan = planned.plan()
 		}
 		plan.strict = strict
+		check := conflictCheck{writers: map[string]write{}}
+		var err error
 		if form == preview {
-			before, err := fieldsOf(object)
-			if err != nil {
+			if check.before, err = fieldsOf(object); err != nil {
 				return nil, err
 			}
-			check := &conflictCheck{object: object, before: before, writers: map[string]write{}}
-			plan.after = check.after
 		}
 		if form != onlySuspension {
-			for i, m := range mutations {
-				plan.mutation = mutation{number: i + 1, name: m.Name}
-				if err := record(mutator, m); err != nil {
-					return nil, fmt.Errorf("mutation %q: %w", m.Name, err)
+			for _, m := range mutations {
+				plan.prefix = fmt.Sprintf("mutation %q: ", m.Name)
+				if err = record(mutator, m); err != nil {
+					return nil, fmt.Errorf("%s%w", plan.prefix, err)
+				}
+				if form == preview {
+					if err = check.apply(mutator, m.Name, object); err != nil {
+						return nil, err
+					}
 				}
 				mutator.NextFeature()
 			}
 		}
 		if suspend != nil && (form == whole || form == onlySuspension) {
-			plan.mutation = mutation{}
+			plan.prefix = ""
 			if err := guarded(func() error { return suspend(mutator) }); err != nil {
 				return nil, fmt.Errorf("suspension: %w", err)
 			}
 		}
-		err := mutator.Apply()
+		err = mutator.Apply()
 		return plan.warnings, err
 	}
 }
@@ -342,20 +341,11 @@ func (r *Resource[T, P, S]) Mutations() []concepts.MutationState { return r.muta
 // Preview is PreviewObject for callers without the Go type of the object. It also returns the warnings of the
 // mutations; the result of Warnings does not change.
 func (r *Resource[T, P, S]) Preview() (object client.Object, warnings []string, err error) {
-	previewed, warnings, err := r.preview()
-	if err != nil {
-		return nil, nil, err
-	}
-	return previewed, warnings, nil
-}
-
-func (r *Resource[T, P, S]) preview() (P, []string, error) {
-	object := copyOf[T](r.base)
-	warnings, err := r.amend(object, preview)
-	if err != nil {
+	previewed := copyOf[T](r.base)
+	if warnings, err = r.amend(previewed, preview); err != nil {
 		return nil, nil, fmt.Errorf("mutating %s: %w", r.text(), err)
 	}
-	return object, warnings, nil
+	return previewed, warnings, nil
 }
 
 // copyServerFields copies some metadata and the status, which only the server and controllers set, between objects of

@@ -47,6 +47,19 @@ func TestRepetition(t *testing.T) {
 	}
 }
 
+// TestDeletionPacing leaves the first retry to the API server, and doubles the intervals.
+func TestDeletionPacing(t *testing.T) {
+	t.Parallel()
+	now, r := time.Unix(1000, 0), Repetition{}
+	for count, want := range []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second} {
+		if got := r.Wait(now, DeletionPacing); got != want || r.Count != count {
+			t.Errorf("failure %d: got a delay of %s after %d failures, want %s", count+1, got, r.Count, want)
+		}
+		now = now.Add(want)
+		r.Happened(now)
+	}
+}
+
 func TestPacings(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]Pacing{"correction": CorrectionPacing(time.Hour), "verification": VerificationPacing(time.Hour), "retry": retryPacing} {

@@ -37,8 +37,6 @@ type Plan struct {
 	applied []appliedPolicies
 	// prune is the policy for redundant objects without their own policy.
 	prune inventory.PrunePolicy
-	// late reports which desired objects are late.
-	late []bool
 	// SaveFirst means that the recorded inventory lacks items, or has items that it expects to be gone; the plan must
 	// be saved before the first write.
 	SaveFirst bool
@@ -55,7 +53,7 @@ func Next(wanted, apart []*prepare.Object, before []*inventory.Item, prune inven
 	for i, item := range before {
 		old[types.IDOf(item)] = i
 	}
-	p := Plan{Wanted: make([]*inventory.Item, len(wanted)), applied: make([]appliedPolicies, len(wanted)), prune: prune, late: make([]bool, len(wanted))}
+	p := Plan{Wanted: make([]*inventory.Item, len(wanted)), applied: make([]appliedPolicies, len(wanted)), prune: prune}
 	// Recorded items keep their places, so that there is little to sort.
 	next := make([]*inventory.Item, len(before), len(before)+len(wanted))
 	// One allocation for all copies.
@@ -74,7 +72,7 @@ func Next(wanted, apart []*prepare.Object, before []*inventory.Item, prune inven
 		recorded := *item
 		item.Namespace = t.Key.Namespace
 		planWanted(t, item)
-		p.applied[i], p.late[i] = p.appliedTo(&recorded), t.Late
+		p.applied[i] = p.appliedTo(&recorded)
 		again := item.Phase == inventory.PhaseScheduledForApplication && (IsUnwanted(&recorded) || IsCompleting(&recorded) || recorded.Phase == inventory.PhaseFailed)
 		// A process that finds only the old record would not delete an object that this call creates.
 		p.SaveFirst = p.SaveFirst || again || !known || recorded.Namespace != item.Namespace
@@ -182,11 +180,11 @@ func (p *Plan) RerunFailed(wanted []*prepare.Object) {
 // ProtectUnwritten orphans or keeps an unwritten object if either its former or its new policies require that: a later
 // call that deletes the owner or prunes the object does not know how far the writes came. It must be called before the
 // plan is saved.
-func (p *Plan) ProtectUnwritten() {
+func (p *Plan) ProtectUnwritten(wanted []*prepare.Object) {
 	for i, item := range p.Wanted {
 		applied := p.applied[i]
 		// The manifest of a late object may turn out to be another one.
-		unwritten := item.Phase == inventory.PhaseScheduledForApplication || p.late[i]
+		unwritten := item.Phase == inventory.PhaseScheduledForApplication || wanted[i].Late
 		if !unwritten || applied.prune == "" {
 			continue
 		}
@@ -321,8 +319,8 @@ type ObjectMemory struct {
 	Corrections   Repetition
 	Verifications Repetition
 	Retries       Repetition
-	// Deletion tracks failures of the API server to delete the object.
-	Deletion FailedDeletion
+	// Deletions are failures of the API server to delete the object.
+	Deletions Repetition
 	// Fight names the clients and the fields they changed before the last correction, if corrections repeat; empty if
 	// not known.
 	Fight string
@@ -486,6 +484,10 @@ func CorrectionPacing(reapplyInterval time.Duration) Pacing {
 func VerificationPacing(reapplyInterval time.Duration) Pacing {
 	return Pacing{free: 3, Step: 5 * time.Second, limit: max(reapplyInterval, leastVerificationLimit), calm: 5 * time.Minute}
 }
+
+// DeletionPacing spaces out the retries that the API server is made to do after it has failed to delete an object. They
+// are counted for so long because they end.
+var DeletionPacing = Pacing{free: 1, Step: time.Second, limit: 5 * time.Minute, calm: 24 * time.Hour}
 
 // retryPacing spaces out retries of operations that have failed.
 var retryPacing = Pacing{Step: 500 * time.Millisecond, limit: 30 * time.Second, calm: 2 * time.Minute}

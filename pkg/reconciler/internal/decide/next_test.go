@@ -227,10 +227,11 @@ func TestProtectUnwritten(t *testing.T) {
 		recorded := item(configMapKind, "ns", "a", func(i *inventory.Item) {
 			i.Phase, i.Digest, i.DeletePolicy, i.PrunePolicy = tc.phase, "2:old", tc.applied, tc.prune
 		})
-		plan := Next([]*prepare.Object{desired(named("v1", "ConfigMap", "ns", "a"), func(t *prepare.Object) {
+		wanted := []*prepare.Object{desired(named("v1", "ConfigMap", "ns", "a"), func(t *prepare.Object) {
 			t.Digest, t.Delete, t.Prune = "2:new", tc.declared, tc.declaredPrune
-		})}, nil, []*inventory.Item{recorded}, prune)
-		plan.ProtectUnwritten()
+		})}
+		plan := Next(wanted, nil, []*inventory.Item{recorded}, prune)
+		plan.ProtectUnwritten(wanted)
 		if got := plan.Items[0]; got.DeletePolicy != tc.want || got.PrunePolicy != tc.wantedPrune {
 			t.Errorf("%s: got %s, %q, want %s, %q", tc.reason, got.DeletePolicy, got.PrunePolicy, tc.want, tc.wantedPrune)
 		}

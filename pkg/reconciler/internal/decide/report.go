@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	apitypes "k8s.io/apimachinery/pkg/types"
-
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -22,33 +20,26 @@ import (
 )
 
 // Reporter collects the result of a call of Apply or Delete, apart from the inventory. Its methods except StopsAt are
-// safe for concurrent use.
+// safe for concurrent use. The zero value is an empty report.
 type Reporter struct {
 	mu      sync.Mutex
 	result  inventory.Result
-	actions map[actionGroup][]act
-}
-
-type actionGroup struct {
-	verb inventory.Verb
-	wave int
+	actions []act
 }
 
 // act is one action on one object, and the reason.
 type act struct {
+	verb   inventory.Verb
+	wave   int
 	object types.ObjectKey
 	reason string
 }
-
-// NewReporter returns an empty report.
-func NewReporter() *Reporter { return &Reporter{actions: map[actionGroup][]act{}} }
 
 // Acted reports an action on a dependent, and why it was done; the reason may be empty.
 func (r *Reporter) Acted(verb inventory.Verb, wave int, item *inventory.Item, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	group := actionGroup{verb: verb, wave: wave}
-	r.actions[group] = append(r.actions[group], act{objectRef(item), reason})
+	r.actions = append(r.actions, act{verb: verb, wave: wave, object: objectRef(item), reason: reason})
 }
 
 // Awaits reports that the call waits for a dependent, and why.
@@ -130,17 +121,18 @@ func (r *Reporter) RequeueAfter(delay time.Duration) {
 func (r *Reporter) End() inventory.Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for group, acts := range r.actions {
-		slices.SortFunc(acts, func(a, b act) int { return types.IDOf(a.object).Compare(types.IDOf(b.object)) })
-		action := inventory.Action{Verb: group.verb, Wave: group.wave}
-		for _, each := range acts {
-			action.Objects, action.Reasons = append(action.Objects, each.object), append(action.Reasons, each.reason)
-		}
-		r.result.Actions = append(r.result.Actions, action)
-	}
-	slices.SortFunc(r.result.Actions, func(a, b inventory.Action) int {
-		return cmp.Or(cmp.Compare(a.Wave, b.Wave), cmp.Compare(a.Verb, b.Verb))
+	slices.SortFunc(r.actions, func(a, b act) int {
+		return cmp.Or(cmp.Compare(a.wave, b.wave), cmp.Compare(a.verb, b.verb), types.IDOf(a.object).Compare(types.IDOf(b.object)))
 	})
+	for _, each := range r.actions {
+		last := len(r.result.Actions) - 1
+		if last < 0 || r.result.Actions[last].Verb != each.verb || r.result.Actions[last].Wave != each.wave {
+			r.result.Actions = append(r.result.Actions, inventory.Action{Verb: each.verb, Wave: each.wave})
+			last++
+		}
+		action := &r.result.Actions[last]
+		action.Objects, action.Reasons = append(action.Objects, each.object), append(action.Reasons, each.reason)
+	}
 	for _, notices := range [][]inventory.Notice{r.result.Waits, r.result.Failures, r.result.Drift, r.result.Notes, r.result.Errors, r.result.Unhealthy} {
 		slices.SortFunc(notices, func(a, b inventory.Notice) int {
 			return cmp.Or(types.IDOf(a.Object).Compare(types.IDOf(b.Object)), cmp.Compare(a.Message, b.Message))
@@ -328,39 +320,6 @@ func (s Situation) adopter() string {
 func (s Situation) wasOrphaned(item *inventory.Item) bool {
 	// An object that defines types may still have our finalizer.
 	return s.Proven && s.Seen.Owner == "" && s.Whose == "" && !prepare.DefinesTypes(item.GroupVersionKind().GroupKind())
-}
-
-// maxDeletionRetries is the maximum number of retries that the API server is made to do. By then, the interval is about
-// that of its own retries, and the failure is permanent.
-const maxDeletionRetries = 8
-
-// FailedDeletion counts the API server's failures to delete one object, and spaces out the forced retries.
-type FailedDeletion struct {
-	uid      apitypes.UID
-	failures int
-	next     time.Time // when the next failure counts
-}
-
-// Next reports whether to make the API server retry now, and how long to wait before calling Next again; zero if that
-// is not needed. It only counts the first failure, because the API server usually retries at once. The intervals start
-// at one second, and double.
-func (f *FailedDeletion) Next(uid apitypes.UID, now time.Time) (retry bool, wait time.Duration) {
-	if f.uid != uid {
-		*f = FailedDeletion{uid: uid}
-	}
-	if f.failures > maxDeletionRetries {
-		return false, 0
-	}
-	if wait = f.next.Sub(now); wait > 0 {
-		return false, wait
-	}
-	f.failures++
-	if f.failures > maxDeletionRetries {
-		return true, 0
-	}
-	wait = time.Second << (f.failures - 1)
-	f.next = now.Add(wait)
-	return f.failures > 1, wait
 }
 
 // Owner has the parts of an owner that decisions need.

@@ -486,11 +486,17 @@ func (x *Executor) ProbeCreation(ctx context.Context, t *prepare.Object, item *i
 // restoredAccount returns the fields of a pod template that still name a ServiceAccount although the manifest has
 // dropped it and nobody else declares it: the API server restores it from the deprecated field serviceAccount.
 func (x *Executor) restoredAccount(t *prepare.Object, object *unstructured.Unstructured) ([]fieldpath.Path, error) {
-	pod, ok := podSpecs[t.Key.GroupKind]
-	if !ok {
+	pod := []any{"spec", "template", "spec"}
+	switch t.Key.GroupKind.String() {
+	case "Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps", "Job.batch", "ReplicationController":
+	case "CronJob.batch":
+		pod = []any{"spec", "jobTemplate", "spec", "template", "spec"}
+	default:
 		return nil, nil
 	}
-	fields := []fieldpath.Path{append(slices.Clone(pod), fieldpath.FieldNameElement("serviceAccountName")), append(slices.Clone(pod), fieldpath.FieldNameElement("serviceAccount"))}
+	fields := []fieldpath.Path{
+		fieldpath.MakePathOrDie(slices.Concat(pod, []any{"serviceAccountName"})...), fieldpath.MakePathOrDie(slices.Concat(pod, []any{"serviceAccount"})...),
+	}
 	manifest, err := x.Manifests.Of(t)
 	if err != nil {
 		return nil, err
@@ -505,17 +511,6 @@ func (x *Executor) restoredAccount(t *prepare.Object, object *unstructured.Unstr
 		return nil, err //nolint:wrapcheck // it names the field manager
 	}
 	return fields, nil
-}
-
-// podSpecs are the paths of pod templates' specs.
-var podSpecs = map[schema.GroupKind]fieldpath.Path{
-	{Group: "apps", Kind: "Deployment"}:        fieldpath.MakePathOrDie("spec", "template", "spec"),
-	{Group: "apps", Kind: "StatefulSet"}:       fieldpath.MakePathOrDie("spec", "template", "spec"),
-	{Group: "apps", Kind: "DaemonSet"}:         fieldpath.MakePathOrDie("spec", "template", "spec"),
-	{Group: "apps", Kind: "ReplicaSet"}:        fieldpath.MakePathOrDie("spec", "template", "spec"),
-	{Group: "batch", Kind: "Job"}:              fieldpath.MakePathOrDie("spec", "template", "spec"),
-	{Group: "batch", Kind: "CronJob"}:          fieldpath.MakePathOrDie("spec", "jobTemplate", "spec", "template", "spec"),
-	{Group: "", Kind: "ReplicationController"}: fieldpath.MakePathOrDie("spec", "template", "spec"),
 }
 
 // Same compares two states of one object, apart from the metadata that the server changes with each write.

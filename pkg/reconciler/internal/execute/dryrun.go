@@ -270,13 +270,15 @@ type Preview struct {
 	// LeftAlone also compares dependents whose drift is not corrected because of their drift policies.
 	LeftAlone bool
 
+	// Namespaces are those that Apply would create. It does not change during concurrent work.
+	Namespaces map[string]bool
+
 	x       *Executor
 	itemOf  func(*prepare.Object) *inventory.Item
 	objects []*prepare.Object
 
-	// The fields below do not change during concurrent work.
-	namespaces map[string]bool           // namespaces that Apply would create
-	types      map[schema.GroupKind]bool // types that Apply would create or change
+	// types are those that Apply would create or change. It does not change during concurrent work.
+	types map[schema.GroupKind]bool
 
 	missing sync.Map // namespaces that Apply would create because objects need them
 }
@@ -284,14 +286,8 @@ type Preview struct {
 // NewPreview returns the preview of a call that applies the objects, which have items. The server of the executor must
 // make dry runs only.
 func NewPreview(x *Executor, objects []*prepare.Object, itemOf func(*prepare.Object) *inventory.Item) *Preview {
-	return &Preview{x: x, itemOf: itemOf, objects: objects, namespaces: map[string]bool{}, types: map[schema.GroupKind]bool{}}
+	return &Preview{x: x, itemOf: itemOf, objects: objects, Namespaces: map[string]bool{}, types: map[schema.GroupKind]bool{}}
 }
-
-// NoteNamespace notes whether Apply would create a namespace.
-func (p *Preview) NoteNamespace(name string, created bool) { p.namespaces[name] = created }
-
-// IsNewNamespace reports whether Apply would create a namespace.
-func (p *Preview) IsNewNamespace(name string) bool { return p.namespaces[name] }
 
 // NoteDefinition notes that Apply would create or change the definition of types.
 func (p *Preview) NoteDefinition(t *prepare.Object) {
@@ -316,7 +312,7 @@ func (p *Preview) MissingNamespaces() []string {
 // IsLocal reports whether a dry run is not possible, because Apply would create the namespace of the object, or create
 // or change its type.
 func (p *Preview) IsLocal(t *prepare.Object) bool {
-	return p.namespaces[t.Key.Namespace] || p.types[t.Key.GroupKind]
+	return p.Namespaces[t.Key.Namespace] || p.types[t.Key.GroupKind]
 }
 
 // isProvided reports whether other objects of the request define the type of an object.

@@ -263,6 +263,12 @@ func LookUp(ctx context.Context, clnt client.Client, item *inventory.Item) (*uns
 	}
 }
 
+// IsNamespaced reports whether the client considers a type namespaced.
+func (api *Server) IsNamespaced(gvk schema.GroupVersionKind) bool {
+	isNamespaced, _ := apiutil.IsGVKNamespaced(gvk, api.Client.RESTMapper())
+	return isNamespaced
+}
+
 // isMisplaced reports whether the client has sent no request because the type is namespaced, and the recorded object
 // is not.
 func isMisplaced(clnt client.Client, item *inventory.Item, err error) bool {

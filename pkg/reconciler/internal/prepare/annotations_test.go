@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -170,10 +171,10 @@ func TestPolicies(t *testing.T) {
 			Prune: inventory.PrunePolicyDelete, PruneAt: inventory.PruneAtEnd, Drift: inventory.DriftPolicyCorrect, MissingNamespaces: inventory.MissingNamespacesPolicyCreate,
 			DeleteOrder: inventory.DeleteOrderExplicit, DeletePropagation: metav1.DeletePropagationBackground, ReapplyInterval: time.Hour,
 		}
-		if diff := cmp.Diff(want, Or(inventory.Policies{}, Defaults())); diff != "" {
+		if diff := cmp.Diff(want, manifest.Or(inventory.Policies{}, Defaults())); diff != "" {
 			t.Errorf("documented defaults (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(otherPolicies(), Or(otherPolicies(), Defaults())); diff != "" {
+		if diff := cmp.Diff(otherPolicies(), manifest.Or(otherPolicies(), Defaults())); diff != "" {
 			t.Errorf("what is set wins (-want +got):\n%s", diff)
 		}
 	})

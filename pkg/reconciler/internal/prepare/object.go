@@ -357,18 +357,18 @@ func Parse(prefix string, object *unstructured.Unstructured, policies inventory.
 	readyWhen := parseAnnotation(p, types.AnnotationKeySuffixReadyWhen, judges.Compile)
 	failWhen := parseAnnotation(p, types.AnnotationKeySuffixFailWhen, judges.Compile)
 	b.ReadsContent = readyWhen != nil || failWhen != nil
-	parseAnnotation(p, types.AnnotationKeySuffixDeletionHook, func(string) (string, error) {
-		return "", errors.New("deletion hooks must be taken out before dependents are applied")
-	})
-	parseAnnotation(p, types.AnnotationKeySuffixReleaseHook, func(string) (string, error) {
-		return "", errors.New("release hooks must be taken out before dependents are applied; components have none")
-	})
-	for _, suffix := range []string{types.AnnotationKeySuffixVersioned, types.AnnotationKeySuffixKeptVersions} {
-		parseAnnotation(p, suffix, func(string) (string, error) {
-			return "", errors.New("only ConfigMaps and Secrets of releases of clm have versions; components have none")
-		})
+	for suffix, problem := range reserved {
+		parseAnnotation(p, suffix, func(string) (string, error) { return "", errors.New(problem) })
 	}
 	return b, p.problems
+}
+
+// reserved are the suffixes of annotations that must not be left in manifests, with the reason.
+var reserved = map[string]string{
+	types.AnnotationKeySuffixDeletionHook: "deletion hooks must be taken out before dependents are applied",
+	types.AnnotationKeySuffixReleaseHook:  "release hooks must be taken out before dependents are applied; components have none",
+	types.AnnotationKeySuffixVersioned:    "only ConfigMaps and Secrets of releases of clm have versions; components have none",
+	types.AnnotationKeySuffixKeptVersions: "only ConfigMaps and Secrets of releases of clm have versions; components have none",
 }
 
 type annotationParser struct {

@@ -4,7 +4,6 @@
 package prepare
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -123,22 +122,6 @@ func Defaults() inventory.Policies {
 		DeletePropagation: metav1.DeletePropagationBackground,
 		ReapplyInterval:   60 * time.Minute,
 	}
-}
-
-// Or fills empty fields with the defaults.
-func Or(p, defaults inventory.Policies) inventory.Policies {
-	p.Adoption = cmp.Or(p.Adoption, defaults.Adoption)
-	p.Reconcile = cmp.Or(p.Reconcile, defaults.Reconcile)
-	p.Update = cmp.Or(p.Update, defaults.Update)
-	p.Delete = cmp.Or(p.Delete, defaults.Delete)
-	p.Prune = cmp.Or(p.Prune, defaults.Prune)
-	p.PruneAt = cmp.Or(p.PruneAt, defaults.PruneAt)
-	p.Drift = cmp.Or(p.Drift, defaults.Drift)
-	p.MissingNamespaces = cmp.Or(p.MissingNamespaces, defaults.MissingNamespaces)
-	p.DeleteOrder = cmp.Or(p.DeleteOrder, defaults.DeleteOrder)
-	p.DeletePropagation = cmp.Or(p.DeletePropagation, defaults.DeletePropagation)
-	p.ReapplyInterval = cmp.Or(p.ReapplyInterval, defaults.ReapplyInterval)
-	return p
 }
 
 // Validate returns the policies in their canonical spelling. The deprecated value "default" becomes empty.

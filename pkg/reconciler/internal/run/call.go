@@ -194,33 +194,16 @@ func (l *Ledger) Remaining() []*inventory.Item {
 
 // Failures collects the errors of concurrent work. The zero value has none. It is safe for concurrent use.
 type Failures struct {
-	mu       sync.Mutex
-	problems []string
-	faulty   bool // some problems are in the objects themselves
-	failures []error
-	fenced   *inventory.FencedError // one of them
-	unasked  bool                   // a problem is something else than an object that the API server has rejected
-	stale    []string
+	mu   sync.Mutex
+	errs []error
 }
 
 // Add adds an error unless it is nil.
 func (f *Failures) Add(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var refused *inventory.RefusedError
-	var fenced *inventory.FencedError
-	var stale *inventory.StaleError
-	switch {
-	case errors.As(err, &fenced):
-		f.fenced = fenced
-	case errors.As(err, &stale):
-		f.stale = append(f.stale, stale.Changes...)
-	case errors.As(err, &refused):
-		f.problems = append(f.problems, refused.Problems...)
-		f.faulty = f.faulty || !refused.Foreign
-		f.unasked = f.unasked || !refused.Rejected
-	case err != nil:
-		f.failures = append(f.failures, err)
+	if err != nil {
+		f.errs = append(f.errs, err)
 	}
 }
 
@@ -229,24 +212,34 @@ func (f *Failures) Add(err error) {
 func (f *Failures) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch {
-	case f.fenced != nil:
-		return f.fenced
-	case len(f.stale) > 0:
-		slices.Sort(f.stale)
-		return &inventory.StaleError{Changes: f.stale}
-	case len(f.problems) == 0 && len(f.failures) == 0:
-		return nil
+	var failures []error
+	var stale, problems []string
+	isForeign, isRejected := true, true
+	for _, err := range f.errs {
+		var fenced *inventory.FencedError
+		var deviation *inventory.StaleError
+		var refused *inventory.RefusedError
+		switch {
+		case errors.As(err, &fenced):
+			return fenced
+		case errors.As(err, &deviation):
+			stale = append(stale, deviation.Changes...)
+		case errors.As(err, &refused):
+			problems = append(problems, refused.Problems...)
+			isForeign, isRejected = isForeign && refused.Foreign, isRejected && refused.Rejected
+		default:
+			failures = append(failures, err)
+		}
 	}
-	refusals := inventory.NewRefusedError(f.problems...)
-	refusals.Foreign, refusals.Rejected = !f.faulty, !f.unasked
-	if len(f.failures) == 0 {
-		return refusals
+	if len(stale) > 0 {
+		slices.Sort(stale)
+		return &inventory.StaleError{Changes: stale}
 	}
-	all := slices.Clone(f.failures)
-	if len(f.problems) > 0 {
-		all = append(all, refusals)
+	if len(problems) > 0 {
+		refusals := inventory.NewRefusedError(problems...)
+		refusals.Foreign, refusals.Rejected = isForeign, isRejected
+		failures = append(failures, refusals)
 	}
-	slices.SortFunc(all, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
-	return execute.Join(all...)
+	slices.SortFunc(failures, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return execute.Join(failures...)
 }

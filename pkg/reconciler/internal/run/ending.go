@@ -175,11 +175,9 @@ func (l *live) checkGone(ctx context.Context, item *inventory.Item, d decide.Del
 	case decide.RefuseEnd:
 		return outcome{}, inventory.NewRefusedError(fmt.Sprintf("%s: %s", types.IDOf(item), message))
 	case decide.AwaitEnd, decide.RequestDeletion, decide.Orphan, decide.Stay, decide.AwaitApproval:
-		l.call.Server.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.Seen)
-		return outcome{item: item, message: cmp.Or(message, "being deleted")}, retryDeletion(ctx, l.call, item, s)
-	default:
-		return outcome{}, fmt.Errorf("unknown ending %d", action)
 	}
+	l.call.Server.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.Seen)
+	return outcome{item: item, message: cmp.Or(message, "being deleted")}, retryDeletion(ctx, l.call, item, s)
 }
 
 // unended turns an error that is expected to go away into an outcome that the call waits for.

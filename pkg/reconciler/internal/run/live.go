@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -37,11 +36,11 @@ type live struct {
 func (l *live) openInstances(ctx context.Context, members []*prepare.Object) (placed bool, err error) {
 	placed = true
 	for _, t := range members {
-		if t.Key.Namespace != "" || !l.namespaced(t) {
+		if t.Key.Namespace != "" || !l.call.Server.IsNamespaced(t.GVK()) {
 			continue
 		}
 		// The client's knowledge may be outdated. If the server does not answer, the write will fail, too.
-		if err := cluster.RenewTypes(ctx, l.call.Server.Client.RESTMapper(), t.Key.Group); err != nil || !l.namespaced(t) {
+		if err := cluster.RenewTypes(ctx, l.call.Server.Client.RESTMapper(), t.Key.Group); err != nil || !l.call.Server.IsNamespaced(t.GVK()) {
 			continue
 		}
 		placed = false
@@ -52,12 +51,6 @@ func (l *live) openInstances(ctx context.Context, members []*prepare.Object) (pl
 		return false, nil
 	}
 	return true, l.call.Watch(ctx, members, prepare.Instances)
-}
-
-// namespaced reports whether the client considers the type of an object namespaced.
-func (l *live) namespaced(t *prepare.Object) bool {
-	isNamespaced, _ := apiutil.IsGVKNamespaced(t.GVK(), l.call.Server.Client.RESTMapper())
-	return isNamespaced
 }
 
 func (l *live) endTier([]*prepare.Object) {}

@@ -268,7 +268,7 @@ func (l *live) wrote(t *prepare.Object, object *unstructured.Unstructured, d dec
 	seen := observed(l.call, t, object)
 	now := l.call.Server.Clock.Now()
 	if recalled := l.call.Memory.Peek(t.Key); recalled != nil {
-		recalled.Retries = decide.Repetition{}
+		recalled.Retries, recalled.Deletions = decide.Repetition{}, decide.Repetition{}
 	}
 	if d.Action == decide.Verify {
 		l.call.Memory.Of(t.Key).Verifications.Happened(now)

@@ -67,7 +67,7 @@ func (p *planned) endTier(tier []*prepare.Object) {
 		change := &p.entries[t.Key].Change
 		created := change.Verb == inventory.VerbCreated || change.Verb == inventory.VerbRestored
 		if prepare.IsNamespace(t.Key.GroupKind) {
-			p.preview.NoteNamespace(t.Key.Name, created)
+			p.preview.Namespaces[t.Key.Name] = created
 		}
 		if !prepare.DefinesTypes(t.Key.GroupKind) {
 			continue
@@ -316,9 +316,11 @@ func (p *planned) mustRead(t *prepare.Object, d decide.Decision, s decide.Situat
 	case decide.Ask:
 		return true
 	case decide.Refuse:
-		return depth >= depthAsked && isOwnerUnknown(s)
+		// The cache does not show whose an object is, apart from parts of records.
+		return depth >= depthAsked && !s.Proven && s.Seen.Record == ""
 	case decide.Create:
-		return p.asksBeforeCreation(t) && !s.Proven
+		// An object that is not in the cache may exist without our label. A dry run of its creation shows that, too.
+		return !s.Proven && (depth == depthAsked || depth == depthCompared && p.preview.IsLocal(t))
 	case decide.Write, decide.Recreate, decide.Mark:
 		return depth == depthCompared || depth == depthAsked && d.Verb == inventory.VerbAdopted
 	case decide.Verify, decide.Compare:
@@ -326,21 +328,9 @@ func (p *planned) mustRead(t *prepare.Object, d decide.Decision, s decide.Situat
 	case decide.Keep, decide.Report:
 		return depth == depthCompared && p.preview.IsLeftAlone(t, d, s)
 	case decide.Await, decide.Complete, decide.Dismiss, decide.Cede:
-		return false
-	default:
-		return false
 	}
+	return false
 }
-
-// asksBeforeCreation reports whether to read an object that is not in the cache: it may exist without our label. A dry
-// run of its creation would show that, too.
-func (p *planned) asksBeforeCreation(t *prepare.Object) bool {
-	depth := p.depthOf(t)
-	return depth == depthAsked || depth == depthCompared && p.preview.IsLocal(t)
-}
-
-// isOwnerUnknown reports whether the cache does not show whose an object is, apart from parts of records.
-func isOwnerUnknown(s decide.Situation) bool { return !s.Proven && s.Seen.Record == "" }
 
 // lookAgain reads an object. Since a plan is not repeated, it waits before that if another client has changed the
 // object.
@@ -407,7 +397,7 @@ func (p *planned) isServed(gvk schema.GroupVersionKind) (bool, error) {
 
 // isImpossible reports whether an object cannot exist because its namespace or its type does not.
 func (p *planned) isImpossible(item *inventory.Item) (bool, error) {
-	if p.preview.IsNewNamespace(item.Namespace) {
+	if p.preview.Namespaces[item.Namespace] {
 		return true, nil
 	}
 	if len(p.types.Definitions(item.GroupVersionKind())) == 0 {
