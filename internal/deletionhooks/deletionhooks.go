@@ -104,12 +104,12 @@ func Split(objects []client.Object, name string, scheme *runtime.Scheme) (regula
 // copied returns an object as a later process will read it.
 func copied(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	raw, err := json.Marshal(object.Object)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the deletion hook %s: %w", nameOf(object), err)
-	}
 	result := &unstructured.Unstructured{}
-	if err := result.UnmarshalJSON(raw); err != nil {
-		return nil, fmt.Errorf("decoding the deletion hook %s: %w", nameOf(object), err)
+	if err == nil {
+		err = result.UnmarshalJSON(raw)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("copying the deletion hook %s: %w", nameOf(object), err)
 	}
 	return result, nil
 }

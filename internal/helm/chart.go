@@ -132,10 +132,7 @@ func checkInstallable(parsed *chart.Chart) error {
 	}
 	var missing []string
 	for _, declared := range parsed.Metadata.Dependencies {
-		present := slices.ContainsFunc(parsed.Dependencies(), func(dependency *chart.Chart) bool {
-			return dependency.Name() == declared.Name
-		})
-		if !present {
+		if len(describe(parsed, declared).Found) == 0 {
 			missing = append(missing, strings.TrimSpace(declared.Name+" "+declared.Version))
 		}
 	}

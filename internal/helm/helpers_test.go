@@ -72,7 +72,7 @@ func release(values map[string]any) Release {
 		Revision:  3,
 		Values:    values,
 		Capabilities: Capabilities{
-			Version: "v1.36.3", Major: "1", Minor: "36",
+			KubeVersion: KubeVersion{Version: "v1.36.3", Major: "1", Minor: "36"},
 			APIVersions: []string{"apps/v1", "apps/v1/Deployment", "v1"},
 		},
 		Client: func() (client.Client, error) { return nil, errors.New("no client expected") },

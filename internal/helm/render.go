@@ -59,16 +59,12 @@ type Release struct {
 	Client func() (client.Client, error)
 }
 
-// Capabilities describe the API server to charts.
-type Capabilities struct {
-	// Version is the version of the API server, in the form v1.2.3.
-	Version string
-	// Major and Minor are parts of the version. Some vendors append a "+".
-	Major string
-	Minor string
-	// APIVersions are the served API versions and types, in the form apps/v1 and apps/v1/Deployment.
-	APIVersions []string
-}
+// Capabilities describe the API server to charts. Their APIVersions are the served API versions and types, in the form
+// apps/v1 and apps/v1/Deployment. Render sets HelmVersion.
+type Capabilities = chartutil.Capabilities
+
+// KubeVersion is the version of an API server, in the form v1.2.3, and its parts. Some vendors append a "+" to these.
+type KubeVersion = chartutil.KubeVersion
 
 // Object is a rendered object.
 type Object struct {
@@ -103,8 +99,8 @@ func (c *Chart) Render(ctx context.Context, release Release) ([]Object, error) {
 
 func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {
 	parsed := instance(c.parsed)
-	if required := parsed.Metadata.KubeVersion; required != "" && !chartutil.IsCompatibleRange(required, release.Capabilities.Version) {
-		return nil, fmt.Errorf("it requires Kubernetes %s, which version %s does not satisfy", required, release.Capabilities.Version)
+	if required := parsed.Metadata.KubeVersion; required != "" && !chartutil.IsCompatibleRange(required, release.Capabilities.KubeVersion.Version) {
+		return nil, fmt.Errorf("it requires Kubernetes %s, which version %s does not satisfy", required, release.Capabilities.KubeVersion.Version)
 	}
 	values, err := renderValues(parsed, release)
 	if err != nil {
@@ -157,16 +153,8 @@ func renderValues(parsed *chart.Chart, release Release) (chartutil.Values, error
 		IsInstall: !release.Upgrade,
 		IsUpgrade: release.Upgrade,
 	}
-	capabilities := &chartutil.Capabilities{
-		KubeVersion: chartutil.KubeVersion{
-			Version: release.Capabilities.Version,
-			Major:   release.Capabilities.Major,
-			Minor:   release.Capabilities.Minor,
-		},
-		APIVersions: release.Capabilities.APIVersions,
-		HelmVersion: chartutil.DefaultCapabilities.HelmVersion,
-	}
-	rendered, err := chartutil.ToRenderValues(parsed, given, options, capabilities)
+	release.Capabilities.HelmVersion = chartutil.DefaultCapabilities.HelmVersion
+	rendered, err := chartutil.ToRenderValues(parsed, given, options, &release.Capabilities)
 	if err != nil {
 		return nil, readable(err)
 	}

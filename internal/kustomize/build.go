@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/kustomize/api/hasher"
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -195,16 +197,16 @@ func kustomizationFiles(fsys Files, folder string) func(yield func(string) bool)
 // Memory is a file system in memory. It must not be changed after the first build. The SDK's own file system in memory
 // refuses names with blanks and many other characters.
 type Memory struct {
-	// FileSystem is nil. It provides the methods that building does not need.
+	// FileSystem is empty. It provides the methods that building does not need.
 	filesys.FileSystem
 
 	files   map[string][]byte
-	folders map[string]map[string]bool
+	folders sets.Set[string]
 }
 
 // NewMemory returns a Memory without files.
 func NewMemory() *Memory {
-	return &Memory{FileSystem: filesys.MakeEmptyDirInMemory(), files: map[string][]byte{}, folders: map[string]map[string]bool{"/": {}}}
+	return &Memory{FileSystem: filesys.MakeEmptyDirInMemory(), files: map[string][]byte{}, folders: sets.New("/")}
 }
 
 // Add adds a file, or replaces it. The path is absolute and slash-separated. The content is not copied.
@@ -212,12 +214,8 @@ func (m *Memory) Add(name string, content []byte) {
 	name = path.Clean(name)
 	m.files[name] = content
 	for name != "/" {
-		folder, base := path.Dir(name), path.Base(name)
-		if m.folders[folder] == nil {
-			m.folders[folder] = map[string]bool{}
-		}
-		m.folders[folder][base] = true
-		name = folder
+		name = path.Dir(name)
+		m.folders.Insert(name)
 	}
 }
 
@@ -229,21 +227,7 @@ func (m *Memory) Exists(name string) bool {
 
 // IsDir reports whether a folder exists.
 func (m *Memory) IsDir(name string) bool {
-	return m.folders[absolute(name)] != nil
-}
-
-// ReadDir returns the names of the files and folders in a folder, sorted.
-func (m *Memory) ReadDir(name string) ([]string, error) {
-	entries, ok := m.folders[absolute(name)]
-	if !ok {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-	}
-	names := make([]string, 0, len(entries))
-	for entry := range entries {
-		names = append(names, entry)
-	}
-	slices.Sort(names)
-	return names, nil
+	return m.folders.Has(absolute(name))
 }
 
 // ReadFile returns the content of a file, which must not be changed.
@@ -271,12 +255,7 @@ func (m *Memory) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
 	}
 }
 
-func absolute(name string) string {
-	if !strings.HasPrefix(name, "/") {
-		name = "/" + name
-	}
-	return path.Clean(name)
-}
+func absolute(name string) string { return path.Join("/", name) }
 
 // Hash returns the suffix that Kustomize's generators would append to the name of a ConfigMap or Secret: ten characters
 // that depend on its kind, name, data and, for a Secret, type.
@@ -346,11 +325,14 @@ func RenameReferences(object *unstructured.Unstructured, namespace string, renam
 func renamingFiles(object *unstructured.Unstructured, namespace string, renamings []Renaming) (*Memory, error) {
 	files := NewMemory()
 	kustomization := types.Kustomization{Resources: []string{"object.yaml"}}
-	referrer := object.DeepCopy()
-	referrer.Object["metadata"] = map[string]any{
-		"name": "object", "namespace": cmp.Or(object.GetNamespace(), namespace), "annotations": annotationsWith(object, renamings),
-	}
-	if err := addYAML(files, "object.yaml", referrer.Object); err != nil {
+	// The SDK would interpret some annotations, so only those whose values are old names stay.
+	annotations := object.GetAnnotations()
+	maps.DeleteFunc(annotations, func(_, value string) bool {
+		return !slices.ContainsFunc(renamings, func(r Renaming) bool { return r.From == value })
+	})
+	referrer := maps.Clone(object.Object)
+	referrer["metadata"] = map[string]any{"name": "object", "namespace": cmp.Or(object.GetNamespace(), namespace), "annotations": annotations}
+	if err := addYAML(files, "object.yaml", referrer); err != nil {
 		return nil, err
 	}
 	for i, r := range renamings {
@@ -373,17 +355,6 @@ func renamingFiles(object *unstructured.Unstructured, namespace string, renaming
 	raw, err := json.Marshal(kustomization)
 	files.Add("/kustomization.yaml", raw)
 	return files, err
-}
-
-// annotationsWith returns the annotations whose values are old names. The SDK would interpret some of the others.
-func annotationsWith(object *unstructured.Unstructured, renamings []Renaming) map[string]any {
-	values := map[string]any{}
-	for key, value := range object.GetAnnotations() {
-		if slices.ContainsFunc(renamings, func(r Renaming) bool { return r.From == value }) {
-			values[key] = value
-		}
-	}
-	return values
 }
 
 func addYAML(files *Memory, name string, content map[string]any) error {

@@ -4,9 +4,7 @@
 package templating
 
 import (
-	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -50,9 +48,9 @@ func newCommonFunctions() template.FuncMap {
 		"toYaml":        toYaml,
 		"fromYaml":      fromYaml,
 		"fromYamlArray": arrayFrom(fromYaml),
-		"toJson":        toJSON,
-		"toPrettyJson":  toPrettyJSON,
-		"toRawJson":     toRawJSON,
+		"toJson":        functions["mustToJson"],
+		"toPrettyJson":  checked(functions["mustToPrettyJson"], func(arguments []reflect.Value) error { return CheckEncoding(arguments[0].Interface()) }),
+		"toRawJson":     functions["mustToRawJson"],
 		"fromJson":      fromJSON,
 		"fromJsonArray": arrayFrom(fromJSON),
 	} {
@@ -151,30 +149,6 @@ func fromYaml(text string) (any, error) {
 		return nil, err
 	}
 	return fromJSON(string(raw))
-}
-
-func toJSON(value any) (string, error) {
-	raw, err := json.Marshal(value)
-	return string(raw), err
-}
-
-func toPrettyJSON(value any) (string, error) {
-	if err := CheckEncoding(value); err != nil {
-		return "", err
-	}
-	raw, err := json.MarshalIndent(value, "", "  ")
-	return string(raw), err
-}
-
-// toRawJSON does not escape HTML characters.
-func toRawJSON(value any) (string, error) {
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return "", err
-	}
-	return strings.TrimSuffix(buffer.String(), "\n"), nil
 }
 
 func fromJSON(text string) (any, error) {

@@ -60,10 +60,6 @@ func (r *Renderer) functions() template.FuncMap {
 
 // include renders a template by name.
 func (r *Renderer) include(name string, data any) (string, error) {
-	if err := r.limits.enter(name); err != nil {
-		return "", err
-	}
-	defer r.limits.leave()
 	out, err := r.embed(r.root.Lookup(name), name, data)
 	if err != nil {
 		return "", err
@@ -73,10 +69,6 @@ func (r *Renderer) include(name string, data any) (string, error) {
 
 // tpl renders a text. It may use all templates, and may define further ones for itself.
 func (r *Renderer) tpl(text string, data any) (string, error) {
-	if err := r.limits.enter(tplName); err != nil {
-		return "", err
-	}
-	defer r.limits.leave()
 	clone, err := r.root.Clone()
 	if err != nil {
 		return "", err
@@ -97,6 +89,10 @@ func (r *Renderer) tpl(text string, data any) (string, error) {
 
 // embed renders a value for another template. Its text no longer counts as output afterwards.
 func (r *Renderer) embed(found *template.Template, name string, data any) (*output, error) {
+	if err := r.limits.enter(name); err != nil {
+		return nil, err
+	}
+	defer r.limits.leave()
 	out, err := r.execute(found, name, data)
 	if err != nil {
 		// The outermost call shows where the limit was exceeded; hundreds of nested calls would not help.

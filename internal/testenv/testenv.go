@@ -17,12 +17,14 @@ package testenv
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -72,31 +74,22 @@ func choose(getenv func(string) string, start func() (*cluster, error)) (*cluste
 		if existing == "1" {
 			return nil, fmt.Errorf("%s and %s=1 cannot be used together", sandboxVariable, existingVariable)
 		}
-		return fromKubeconfig(path)
+		return read(&clientcmd.ClientConfigLoadingRules{ExplicitPath: path})
 	}
 	switch existing {
 	case "", "0":
 		return start()
 	case "1":
-		return fromUserConfig()
+		return read(clientcmd.NewDefaultClientConfigLoadingRules())
 	default:
 		return nil, fmt.Errorf("%s=%q: must be 0 or 1", existingVariable, existing)
 	}
 }
 
-func fromKubeconfig(path string) (*cluster, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", path)
-	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig %s: %w", path, err)
-	}
-	return &cluster{kubeconfig: path, config: config, failed: noFailure}, nil
-}
-
-func fromUserConfig() (*cluster, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+func read(rules *clientcmd.ClientConfigLoadingRules) (*cluster, error) {
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("finding the existing cluster: %w", err)
+		return nil, fmt.Errorf("reading the kubeconfig %s: %w", rules.GetDefaultFilename(), err)
 	}
 	return &cluster{kubeconfig: rules.GetDefaultFilename(), config: config, failed: noFailure}, nil
 }
@@ -168,6 +161,9 @@ func Client(tb testing.TB) client.Client {
 // the 63 allowed characters is for names that tests derive from it.
 const maxTestName = 30
 
+// notInNames matches what names of objects do not have.
+var notInNames = regexp.MustCompile(`[^a-z0-9]`)
+
 // Namespace creates a namespace for this test and returns its name. It is ready for pods. When the test ends, the
 // namespace is deleted without waiting.
 func Namespace(tb testing.TB) string {
@@ -199,21 +195,9 @@ func Namespace(tb testing.TB) string {
 // characters: the last words of the test's name and some random characters. It is for objects without a namespace.
 func UniqueName(tb testing.TB) string {
 	tb.Helper()
-	name := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r - 'A' + 'a'
-		default:
-			return '-'
-		}
-	}, strings.TrimPrefix(tb.Name(), "Test"))
+	name := notInNames.ReplaceAllString(strings.ToLower(strings.TrimPrefix(tb.Name(), "Test")), "-")
 	name = strings.TrimLeft(name[max(0, len(name)-maxTestName):], "-0123456789")
-	if name == "" {
-		name = "test"
-	}
-	return strings.TrimRight(name, "-") + "-" + rand.String(5)
+	return strings.TrimRight(cmp.Or(name, "test"), "-") + "-" + rand.String(5)
 }
 
 // Objects parses YAML documents into objects. Empty documents are left out; other documents that are not objects end

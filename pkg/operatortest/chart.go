@@ -86,7 +86,7 @@ func capabilities(tb testing.TB) helm.Capabilities {
 	if err != nil {
 		tb.Fatalf("reading the version of Kubernetes: %v", err)
 	}
-	return helm.Capabilities{Version: version.GitVersion, Major: version.Major, Minor: version.Minor}
+	return helm.Capabilities{KubeVersion: helm.KubeVersion{Version: version.GitVersion, Major: version.Major, Minor: version.Minor}}
 }
 
 // Rights reports which rights the operator lacked.

@@ -134,14 +134,7 @@ func isExecutable(path string) bool {
 func sourcesKey() (string, error) {
 	hash := sha256.New()
 	_, _ = fmt.Fprintf(hash, "%s/%s\n%s\n", runtime.GOOS, runtime.GOARCH, strings.Join(linkerFlags(), " "))
-	err := fs.WalkDir(sources, "program", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		content, err := sources.ReadFile(path)
-		if err != nil {
-			return err
-		}
+	err := eachSource(func(path string, content []byte) error {
 		_, _ = fmt.Fprintf(hash, "%s %d\n%s", path, len(content), content)
 		return nil
 	})
@@ -149,6 +142,20 @@ func sourcesKey() (string, error) {
 		return "", fmt.Errorf("reading the embedded sources: %w", err)
 	}
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
+}
+
+// eachSource calls a function with all files of sources.
+func eachSource(do func(path string, content []byte) error) error {
+	return fs.WalkDir(sources, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := sources.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return do(path, content)
+	})
 }
 
 // waitForLock locks the file. If another process holds the lock, it reports that once to progress, and waits.
@@ -235,18 +242,8 @@ func removeAbandoned(dir string) error {
 
 // writeSources writes the embedded sources as two modules: the control plane with the guard, and kwok.
 func writeSources(dir string) error {
-	root, err := fs.Sub(sources, "program")
-	if err != nil {
-		return err
-	}
-	return fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		content, err := fs.ReadFile(root, path)
-		if err != nil {
-			return err
-		}
+	return eachSource(func(path string, content []byte) error {
+		path = strings.TrimPrefix(path, "program/")
 		target := filepath.Join(dir, strings.TrimSuffix(path, ".txt"))
 		if strings.HasPrefix(path, programGuard+"/") {
 			target = filepath.Join(dir, "kube", path)

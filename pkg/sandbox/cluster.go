@@ -48,9 +48,6 @@ func (s *Sandbox) bootstrapConfig() *rest.Config {
 // createObjects creates the nodes and the cluster's own objects. It keeps or updates those of an earlier run in the
 // same data folder.
 func (s *Sandbox) createObjects(ctx context.Context) error {
-	if s.options.APIServerOnly {
-		return nil
-	}
 	if err := s.applyClusterObjects(ctx); err != nil {
 		return err
 	}

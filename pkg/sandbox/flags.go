@@ -114,7 +114,7 @@ func apiServerArgs(l layout, port, auditLog string) ([]string, error) {
 	), nil
 }
 
-func controllerManagerArgs(l layout) []string {
+func controllerManagerArgs(l layout) ([]string, error) {
 	p := l.pki
 	args := []string{
 		"--kubeconfig=" + l.kubeconfig(programControllerManager),
@@ -131,7 +131,7 @@ func controllerManagerArgs(l layout) []string {
 	for _, controller := range []string{"deployment", "replicaset", "statefulset", "job", "namespace", "endpoint", "service-endpoint"} {
 		args = append(args, fmt.Sprintf("--concurrent-%s-syncs=20", controller))
 	}
-	return args
+	return args, nil
 }
 
 func schedulerArgs(l layout) ([]string, error) {

@@ -90,10 +90,10 @@ func (s *Sandbox) start(ctx context.Context) error {
 		return err
 	}
 	s.logf("API server ready after %.1fs", time.Since(started).Seconds())
-	if err := s.createObjects(ctx); err != nil {
-		return err
-	}
 	if !s.options.APIServerOnly {
+		if err := s.createObjects(ctx); err != nil {
+			return err
+		}
 		if err := s.startControllers(); err != nil {
 			return err
 		}
@@ -393,23 +393,19 @@ func (s *Sandbox) writeKubeconfigs(server string) error {
 
 // startControllers starts controller manager, scheduler and kwok.
 func (s *Sandbox) startControllers() error {
-	scheduler, err := schedulerArgs(s.layout)
-	if err != nil {
-		return err
-	}
-	kwok, err := kwokArgs(s.layout)
-	if err != nil {
-		return err
-	}
 	for _, program := range []struct {
 		name string
-		args []string
+		args func(l layout) ([]string, error)
 	}{
-		{programControllerManager, controllerManagerArgs(s.layout)},
-		{programKwok, kwok},
-		{programScheduler, scheduler},
+		{programControllerManager, controllerManagerArgs},
+		{programKwok, kwokArgs},
+		{programScheduler, schedulerArgs},
 	} {
-		p, err := s.startProgram(program.name, program.args)
+		args, err := program.args(s.layout)
+		if err != nil {
+			return err
+		}
+		p, err := s.startProgram(program.name, args)
 		if err != nil {
 			return err
 		}

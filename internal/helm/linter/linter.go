@@ -5,6 +5,7 @@
 package linter
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path"
@@ -30,6 +31,9 @@ const (
 	// Error is a mistake: the chart cannot be applied, or not as its author intends.
 	Error Severity = "error"
 )
+
+// severities are those of Helm that are not only information.
+var severities = map[int]Severity{support.ErrorSev: Error, support.WarningSev: Warning}
 
 // Message reports a problem of a chart.
 type Message struct {
@@ -65,24 +69,13 @@ func Lint(chart *helm.Chart, given map[string]any, namespace, kubeVersion string
 		relative := func(text string) string {
 			return strings.ReplaceAll(strings.ReplaceAll(text, folder+string(filepath.Separator), ""), folder, ".")
 		}
-		message := Message{Severity: severityOf(found.Severity), Text: relative(found.Err.Error())}
+		message := Message{Severity: cmp.Or(severities[found.Severity], Info), Text: relative(found.Err.Error())}
 		if message.Path = relative(found.Path); message.Path == "." {
 			message.Path = ""
 		}
 		messages = append(messages, message)
 	}
 	return messages, nil
-}
-
-func severityOf(severity int) Severity {
-	switch severity {
-	case support.ErrorSev:
-		return Error
-	case support.WarningSev:
-		return Warning
-	default:
-		return Info
-	}
 }
 
 // write writes files below a folder.

@@ -182,7 +182,7 @@ func releaseWith(values map[string]any, upgrade bool) helm.Release {
 		Upgrade:   upgrade,
 		Values:    values,
 		Capabilities: helm.Capabilities{
-			Version: kubeVersion.Version, Major: kubeVersion.Major, Minor: kubeVersion.Minor,
+			KubeVersion: kubeVersion,
 			APIVersions: slices.Concat(chartutil.DefaultVersionSet, moreAPIVersions),
 		},
 		// It is an empty cluster, whereas Helm has none.

@@ -45,12 +45,8 @@ func newClient(ctx context.Context, options Options) (*http.Client, error) {
 	}
 	strangers := base.Clone()
 	strangers.TLSClientConfig.Certificates = nil
-	bounded := &boundedTransport{ctx: ctx, next: retry.NewTransport(base), strangers: retry.NewTransport(strangers), options: options}
+	bounded := &boundedTransport{ctx: ctx, next: base, strangers: strangers, options: options}
 	bounded.left.Store(maxFetched)
-	bounded.closeIdle = func() {
-		base.CloseIdleConnections()
-		strangers.CloseIdleConnections()
-	}
 	return &http.Client{Transport: bounded}, nil
 }
 
@@ -112,11 +108,10 @@ func (o Options) mayAuthenticate(to *url.URL) bool {
 type boundedTransport struct {
 	ctx context.Context //nolint:containedctx // see above
 	// next is for URLs that may get the client certificate, strangers for all others.
-	next, strangers http.RoundTripper
+	next, strangers *http.Transport
 	options         Options
 	// left is the number of bytes that may still be read.
-	left      atomic.Int64
-	closeIdle func()
+	left atomic.Int64
 }
 
 // RoundTrip also gets redirected requests. The HTTP client would pass the header with the password to other ports and
@@ -144,9 +139,9 @@ func (t *boundedTransport) send(given *http.Request) (*http.Response, error) {
 		request.Header.Del("Authorization")
 	}
 	if t.options.mayAuthenticate(request.URL) {
-		return t.next.RoundTrip(request)
+		return retry.NewTransport(t.next).RoundTrip(request)
 	}
-	return t.strangers.RoundTrip(request)
+	return retry.NewTransport(t.strangers).RoundTrip(request)
 }
 
 // firstOf returns the original request that led to the given one through redirections.
@@ -166,7 +161,10 @@ func refuse(request *http.Request, reason error) error {
 }
 
 // CloseIdleConnections implements the client's method of that name.
-func (t *boundedTransport) CloseIdleConnections() { t.closeIdle() }
+func (t *boundedTransport) CloseIdleConnections() {
+	t.next.CloseIdleConnections()
+	t.strangers.CloseIdleConnections()
+}
 
 type boundedBody struct {
 	io.ReadCloser

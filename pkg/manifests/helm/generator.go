@@ -74,6 +74,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -223,10 +224,8 @@ func (g *HelmGenerator) release(ctx context.Context, namespace string, name stri
 // capabilitiesOf returns, like Helm, all API versions and all kinds with their API version.
 func capabilitiesOf(discovery *cluster.Discovery) helm.Capabilities {
 	capabilities := helm.Capabilities{
-		Version:     discovery.Version.GitVersion,
-		Major:       discovery.Version.Major,
-		Minor:       discovery.Version.Minor,
-		APIVersions: append([]string(nil), discovery.GroupVersions...),
+		KubeVersion: helm.KubeVersion{Version: discovery.Version.GitVersion, Major: discovery.Version.Major, Minor: discovery.Version.Minor},
+		APIVersions: slices.Clone(discovery.GroupVersions),
 	}
 	for _, list := range discovery.Resources {
 		capabilities.APIVersions = append(capabilities.APIVersions, kindsOf(list)...)

@@ -94,9 +94,6 @@ func (o *occasion) elsewhere(kubeConfig string) templating.Lookup {
 		if err != nil {
 			return nil, err
 		}
-		if o.remote == nil {
-			o.remote = map[string]client.Client{}
-		}
 		o.remote[kubeConfig] = clnt
 		return clnt, nil
 	})

@@ -84,20 +84,19 @@ func New(fsys fs.FS, kustomizationPath string, options Options) (*KustomizeGener
 	if options.RootOnly {
 		source.bounds = newBounds(fsys == nil)
 	}
-	loader := &loader{source: source}
+	loader := &loader{source: source, plain: map[string][]byte{}}
 	if err := loader.load(folder, options); err != nil {
 		return nil, err
 	}
-	plain, err := loader.followReferences()
-	if err != nil {
+	if err := loader.followReferences(); err != nil {
 		return nil, fmt.Errorf("reading kustomization %s: %w", kustomizationPath, err)
 	}
 	return &KustomizeGenerator{
 		name:           kustomizationPath,
 		kustomizations: loader.loaded,
-		plain:          plain,
+		plain:          loader.plain,
 		rootOnly:       options.RootOnly,
-		fingerprint:    fingerprint(loader.loaded, plain),
+		fingerprint:    fingerprint(loader.loaded, loader.plain),
 	}, nil
 }
 
@@ -144,7 +143,8 @@ func (g *KustomizeGenerator) Generate(ctx context.Context, namespace string, nam
 		if i > 0 {
 			data = manifests.MergeMaps(k.config.Values, given)
 		}
-		if err := k.render(&occasion{ctx: ctx, namespace: namespace, name: name, readable: k.readable}, data, fsys); err != nil {
+		occasion := &occasion{ctx: ctx, namespace: namespace, name: name, readable: k.readable, remote: map[string]client.Client{}}
+		if err := k.render(occasion, data, fsys); err != nil {
 			return nil, fmt.Errorf("rendering kustomization %s: %w", g.name, err)
 		}
 	}

@@ -175,21 +175,22 @@ type output struct {
 	content  []byte
 }
 
-// loader reads a kustomization and the included ones.
+// loader reads a kustomization, the included ones, and what these refer to. For Walk, it has the files before they are
+// rendered.
 type loader struct {
-	source  *source
-	folders []string
-	loaded  []*kustomization
+	source *source
+	loaded []*kustomization
+	// plain contains the files outside of the folders of loaded, by path. They are not templates.
+	plain map[string][]byte
 }
 
 // load reads the kustomization in the folder.
 func (l *loader) load(folder string, options Options) error {
-	for _, other := range l.folders {
-		if contains(other, folder) || contains(folder, other) {
-			return fmt.Errorf("kustomization %s overlaps with kustomization %s, by which it is included", l.source.displayed(folder), l.source.displayed(other))
+	for _, other := range l.loaded {
+		if contains(other.folder, folder) || contains(folder, other.folder) {
+			return fmt.Errorf("kustomization %s overlaps with kustomization %s, by which it is included", l.source.displayed(folder), l.source.displayed(other.folder))
 		}
 	}
-	l.folders = append(l.folders, folder)
 	l.source.bounds.add(folder)
 	k := &kustomization{folder: folder, readable: map[string][]byte{}, outputs: map[string]output{}}
 	if err := k.read(l.source, options); err != nil {
@@ -372,52 +373,44 @@ func (k *kustomization) outside(name string) (string, error) {
 }
 
 // followReferences reads the files outside of their folders that the kustomizations refer to, such as bases, components
-// and patches. It returns these files by path; they are not templates. In kustomization files that are templates, it
-// follows all references without expressions, even below a condition that may be false. It fails if one of the files
-// must not be read.
-func (l *loader) followReferences() (map[string][]byte, error) {
-	f := &follower{loader: l, found: map[string][]byte{}}
-	for _, folder := range l.folders {
-		if err := kustomize.Walk(f, folder, f.visit); err != nil {
-			return nil, err
+// and patches. In kustomization files that are templates, it follows all references without expressions, even below a
+// condition that may be false. It fails if one of the files must not be read.
+func (l *loader) followReferences() error {
+	for _, k := range l.loaded {
+		if err := kustomize.Walk(l, k.folder, l.visit); err != nil {
+			return err
 		}
 	}
-	return f.found, nil
-}
-
-// follower provides Walk with the files before they are rendered.
-type follower struct {
-	loader *loader
-	found  map[string][]byte
+	return nil
 }
 
 // Exists implements kustomize.Files.
-func (f *follower) Exists(name string) bool {
-	if k := f.kustomization(name); k != nil {
+func (l *loader) Exists(name string) bool {
+	if k := l.kustomization(name); k != nil {
 		_, ok := k.outputs[k.relative(name)]
-		return ok || f.IsDir(name)
+		return ok || l.IsDir(name)
 	}
-	_, err := f.loader.source.stat(name)
+	_, err := l.source.stat(name)
 	return err == nil
 }
 
 // IsDir implements kustomize.Files.
-func (f *follower) IsDir(name string) bool {
-	info, err := f.loader.source.stat(name)
+func (l *loader) IsDir(name string) bool {
+	info, err := l.source.stat(name)
 	return err == nil && info.IsDir()
 }
 
 // ReadFile implements kustomize.Files.
-func (f *follower) ReadFile(name string) ([]byte, error) {
-	k := f.kustomization(name)
+func (l *loader) ReadFile(name string) ([]byte, error) {
+	k := l.kustomization(name)
 	if k == nil {
 		if kustomize.IsKustomization(path.Base(name)) {
 			// Each base may read from its own folder.
-			f.loader.source.bounds.add(path.Dir(name))
+			l.source.bounds.add(path.Dir(name))
 		}
-		content, err := f.loader.source.read(name)
+		content, err := l.source.read(name)
 		if err == nil {
-			f.found[name] = content
+			l.plain[name] = content
 		}
 		return content, err
 	}
@@ -429,24 +422,24 @@ func (f *follower) ReadFile(name string) ([]byte, error) {
 }
 
 // visit reads the file of a reference if it is outside of the loaded kustomizations.
-func (f *follower) visit(reference kustomize.Reference) error {
-	if k := f.kustomization(reference.Path); k != nil {
+func (l *loader) visit(reference kustomize.Reference) error {
+	if k := l.kustomization(reference.Path); k != nil {
 		// A symbolic link that leads elsewhere is not one of its files.
-		if err := f.loader.source.bounds.check(reference.Path); errors.Is(err, kustomize.ErrOutside) {
+		if err := l.source.bounds.check(reference.Path); errors.Is(err, kustomize.ErrOutside) {
 			return err
 		}
 		return nil
 	}
-	if !f.Exists(reference.Path) || f.IsDir(reference.Path) {
+	if !l.Exists(reference.Path) || l.IsDir(reference.Path) {
 		return nil
 	}
-	_, err := f.ReadFile(reference.Path)
+	_, err := l.ReadFile(reference.Path)
 	return err
 }
 
 // kustomization returns the kustomization of a file; nil if there is none.
-func (f *follower) kustomization(name string) *kustomization {
-	for _, k := range f.loader.loaded {
+func (l *loader) kustomization(name string) *kustomization {
+	for _, k := range l.loaded {
 		if contains(k.folder, name) {
 			return k
 		}

@@ -32,7 +32,7 @@ func TestValuesOfTheChart(t *testing.T) {
 	}
 	rendered := func(values map[string]any) (map[string]*unstructured.Unstructured, error) {
 		objects, err := chart.Render(t.Context(), helm.Release{
-			Name: "shop", Namespace: "shops", Revision: 1, Capabilities: helm.Capabilities{Version: "v1.36.0", Major: "1", Minor: "36"}, Values: values,
+			Name: "shop", Namespace: "shops", Revision: 1, Capabilities: helm.Capabilities{KubeVersion: helm.KubeVersion{Version: "v1.36.0", Major: "1", Minor: "36"}}, Values: values,
 			Client: noCluster,
 		})
 		kinds := map[string]*unstructured.Unstructured{}

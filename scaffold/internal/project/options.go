@@ -271,8 +271,16 @@ func moduleProblems(goModule string) []string {
 }
 
 func (o *Options) checkChoices(refuse func(flag, value, allowed string)) {
-	if generators := []GeneratorKind{GeneratorGo, GeneratorResources, GeneratorHelm, GeneratorKustomize}; !slices.Contains(generators, o.Generator) {
-		refuse("generator", string(o.Generator), "must be one of "+list(generators))
+	for _, row := range []struct {
+		flag, value string
+		allowed     []string
+	}{
+		{"generator", string(o.Generator), []string{string(GeneratorGo), string(GeneratorResources), string(GeneratorHelm), string(GeneratorKustomize)}},
+		{"license", string(o.License), []string{string(LicenseNone), string(LicenseApache)}},
+	} {
+		if !slices.Contains(row.allowed, row.value) {
+			refuse(row.flag, row.value, "must be one of "+strings.Join(row.allowed, ", "))
+		}
 	}
 	for _, row := range []struct {
 		flag, value string
@@ -284,10 +292,6 @@ func (o *Options) checkChoices(refuse func(flag, value, allowed string)) {
 		case row.value != "" && o.Generator != row.generator:
 			refuse(row.flag, row.value, "needs --generator "+string(row.generator))
 		}
-	}
-	licenses := []License{LicenseNone, LicenseApache}
-	if !slices.Contains(licenses, o.License) {
-		refuse("license", string(o.License), "must be one of "+list(licenses))
 	}
 	if o.SPDXHeaders && o.License == LicenseNone {
 		refuse("spdx-license-headers", "true", "needs --license, which the headers name")
@@ -364,14 +368,6 @@ func kindProblems(kind string) []string {
 		return []string{"is a name that the API package has already"}
 	}
 	return validation.IsDNS1035Label(strings.ToLower(kind))
-}
-
-func list[T ~string](allowed []T) string {
-	texts := make([]string, len(allowed))
-	for i, value := range allowed {
-		texts[i] = string(value)
-	}
-	return strings.Join(texts, ", ")
 }
 
 var (

@@ -141,7 +141,7 @@ func clusterRules(t *testing.T, tree Tree) []rbacv1.PolicyRule {
 		t.Fatal(err)
 	}
 	objects, err := chart.Render(t.Context(), helm.Release{
-		Name: "shop", Namespace: "shops", Revision: 1, Capabilities: helm.Capabilities{Version: "v1.36.0", Major: "1", Minor: "36"}, Client: noCluster,
+		Name: "shop", Namespace: "shops", Revision: 1, Capabilities: helm.Capabilities{KubeVersion: helm.KubeVersion{Version: "v1.36.0", Major: "1", Minor: "36"}}, Client: noCluster,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -42,9 +42,12 @@ func variationsOf(given *values.Types, apiVersions []string) (variations []varia
 		}
 		variations = append(variations, variation{text: text, values: valueAt(path, value), invented: invented})
 	}
-	walkBooleans(given.Defaults, nil, func(path []string, value bool) {
-		manifests.MergeMapInto(everything, valueAt(path, true))
-		add(fmt.Sprintf("%s=%t", strings.Join(path, "."), !value), path, !value, false)
+	walk(given.Defaults, nil, func(path []string, value any) bool {
+		if on, isBoolean := value.(bool); isBoolean {
+			manifests.MergeMapInto(everything, valueAt(path, true))
+			add(fmt.Sprintf("%s=%t", strings.Join(path, "."), !on), path, !on, false)
+		}
+		return true
 	})
 	turned := len(variations)
 	for _, choice := range given.Choices {
@@ -55,8 +58,15 @@ func variationsOf(given *values.Types, apiVersions []string) (variations []varia
 	if turned > 1 {
 		variations = append(variations, variation{text: "all booleans true", values: everything})
 	}
-	walkOptional(given.Optional, given.Defaults, nil, func(path []string, value any) {
+	walk(given.Optional, nil, func(path []string, value any) bool {
+		_, isMap := value.(map[string]any)
+		// A map that is missing by default is set as a whole, because its fields may be required together.
+		existing, _, _ := unstructured.NestedFieldNoCopy(given.Defaults, path...)
+		if fields, _ := existing.(map[string]any); isMap && len(fields) > 0 {
+			return true
+		}
 		add(strings.Join(path, ".")+" set", path, value, true)
+		return false
 	})
 	if len(given.Optional) > 0 {
 		variations = append(variations, variation{text: "everything set", values: manifests.MergeMaps(given.Optional, everything), invented: true})
@@ -70,30 +80,12 @@ func variationsOf(given *values.Types, apiVersions []string) (variations []varia
 	return variations, left
 }
 
-// walkOptional visits all optional values, ordered by name. A map that is missing by default is visited as a whole,
-// because its fields may be required together.
-func walkOptional(optional, defaults map[string]any, path []string, visit func(path []string, value any)) {
-	for _, key := range slices.Sorted(maps.Keys(optional)) {
-		below := append(slices.Clip(path), key)
-		value, isMap := optional[key].(map[string]any)
-		existing, exists := defaults[key].(map[string]any)
-		if isMap && exists && len(existing) > 0 {
-			walkOptional(value, existing, below, visit)
-			continue
-		}
-		visit(below, optional[key])
-	}
-}
-
-// walkBooleans visits all booleans in maps, ordered by name.
-func walkBooleans(values map[string]any, path []string, visit func(path []string, value bool)) {
+// walk calls visit for all values, sorted by their keys. Visit decides whether the values of a map follow.
+func walk(values map[string]any, path []string, visit func(path []string, value any) (descend bool)) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		below := append(slices.Clip(path), key)
-		switch value := values[key].(type) {
-		case bool:
-			visit(below, value)
-		case map[string]any:
-			walkBooleans(value, below, visit)
+		if fields, isMap := values[key].(map[string]any); visit(below, values[key]) && isMap {
+			walk(fields, below, visit)
 		}
 	}
 }

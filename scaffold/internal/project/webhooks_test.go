@@ -53,7 +53,7 @@ spec: {group: shop.example.org}
 	} {
 		managed := row.managed
 		objects, err := chart.Render(t.Context(), helm.Release{
-			Name: "shop", Namespace: "shops", Revision: 1, Capabilities: helm.Capabilities{Version: "v1.36.0", Major: "1", Minor: "36"},
+			Name: "shop", Namespace: "shops", Revision: 1, Capabilities: helm.Capabilities{KubeVersion: helm.KubeVersion{Version: "v1.36.0", Major: "1", Minor: "36"}},
 			Values: map[string]any{"webhooks": map[string]any{"certManager": map[string]any{"enabled": managed}}},
 			Client: func() (client.Client, error) {
 				return fake.NewClientBuilder().WithRESTMapper(mapper).WithObjects(row.exists...).Build(), nil

@@ -101,11 +101,11 @@ func (f *facts) addChoice(alternatives []*jsonschema.Schema) {
 }
 
 // first returns a keyword of the first schema that has it. If several have it, no type can express that.
-func first[T any](f *facts, keyword func(s *jsonschema.Schema) *T) *T {
-	var found *T
+func first[T comparable](f *facts, keyword func(s *jsonschema.Schema) T) T {
+	var none, found T
 	for _, s := range f.schemas {
-		if value := keyword(s); value != nil {
-			f.conditional = f.conditional || found != nil
+		if value := keyword(s); value != none {
+			f.conditional = f.conditional || found != none
 			found = cmp.Or(found, value)
 		}
 	}
@@ -308,8 +308,8 @@ func (n *node) limit(name string, value *int) {
 func (d *deriver) boundText(n *node, f *facts) {
 	n.limit("MinLength", first(f, func(s *jsonschema.Schema) *int { return s.MinLength }))
 	n.limit("MaxLength", first(f, func(s *jsonschema.Schema) *int { return s.MaxLength }))
-	if pattern := first(f, func(s *jsonschema.Schema) *jsonschema.Regexp { return asPointer(s.Pattern) }); pattern != nil {
-		n.mark("Pattern", raw((*pattern).String()))
+	if pattern := first(f, func(s *jsonschema.Schema) jsonschema.Regexp { return s.Pattern }); pattern != nil {
+		n.mark("Pattern", raw(pattern.String()))
 	}
 	if format := first(f, func(s *jsonschema.Schema) *jsonschema.Format { return s.Format }); format != nil {
 		if slices.Contains(formats, format.Name) {
@@ -318,13 +318,6 @@ func (d *deriver) boundText(n *node, f *facts) {
 			d.unchecked(n, "the format "+format.Name)
 		}
 	}
-}
-
-func asPointer(pattern jsonschema.Regexp) *jsonschema.Regexp {
-	if pattern == nil {
-		return nil
-	}
-	return &pattern
 }
 
 // raw returns the text as a Go string literal, without escapes if possible.

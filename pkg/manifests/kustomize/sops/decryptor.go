@@ -55,7 +55,7 @@ type Options struct {
 
 // Decryptor decrypts files that are encrypted with SOPS, and does not change others. It is safe for concurrent use.
 type Decryptor struct {
-	services []keyservice.KeyServiceClient
+	services []service
 }
 
 // NewDecryptor returns a Decryptor. An error reports which key cannot be read, but not its text. The options may be
@@ -69,9 +69,9 @@ func NewDecryptor(options Options) (*Decryptor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the PGP private keys: %w", err)
 	}
-	services := []keyservice.KeyServiceClient{&ownKeys{identities: identities, entities: entities}}
+	services := []service{(&ownKeys{identities: identities, entities: entities}).decrypt}
 	if options.AskCloudServices {
-		services = append(services, cloudKeys{keyservice.NewLocalClient()})
+		services = append(services, askCloud)
 	}
 	return &Decryptor{services: services}, nil
 }
@@ -290,11 +290,11 @@ func checkUsable(entity *openpgp.Entity) error {
 	return nil
 }
 
-var (
-	// errNoKey means that there is no key of the needed kind, or only wrong ones.
-	errNoKey    = errors.New("none of the given keys matches")
-	errReadOnly = errors.New("encrypting is not supported")
-)
+// errNoKey means that there is no key of the needed kind, or only wrong ones.
+var errNoKey = errors.New("none of the given keys matches")
+
+// A service decrypts the key of a file, or returns errNoKey.
+type service func(ctx context.Context, request *keyservice.DecryptRequest) (plain []byte, err error)
 
 // ownKeys decrypts with the given keys. SOPS's own service would look for keys everywhere.
 type ownKeys struct {
@@ -302,27 +302,15 @@ type ownKeys struct {
 	entities   openpgp.EntityList
 }
 
-// Encrypt fails.
-func (o *ownKeys) Encrypt(context.Context, *keyservice.EncryptRequest, ...grpc.CallOption) (*keyservice.EncryptResponse, error) {
-	return nil, errReadOnly
-}
-
-// Decrypt decrypts the key of a file.
-func (o *ownKeys) Decrypt(_ context.Context, request *keyservice.DecryptRequest, _ ...grpc.CallOption) (*keyservice.DecryptResponse, error) {
-	var plain []byte
-	var err error
+func (o *ownKeys) decrypt(_ context.Context, request *keyservice.DecryptRequest) ([]byte, error) {
 	switch request.GetKey().GetKeyType().(type) {
 	case *keyservice.Key_AgeKey:
-		plain, err = o.decryptAge(request.GetCiphertext())
+		return o.decryptAge(request.GetCiphertext())
 	case *keyservice.Key_PgpKey:
-		plain, err = o.decryptPGP(request.GetCiphertext())
+		return o.decryptPGP(request.GetCiphertext())
 	default:
-		err = errNoKey
+		return nil, errNoKey
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &keyservice.DecryptResponse{Plaintext: plain}, nil
 }
 
 func (o *ownKeys) decryptAge(ciphertext []byte) ([]byte, error) {
@@ -357,36 +345,34 @@ func (o *ownKeys) decryptPGP(ciphertext []byte) ([]byte, error) {
 	return io.ReadAll(message.UnverifiedBody)
 }
 
-// cloudKeys serves only the keys in clouds; SOPS's own service would also serve others.
-type cloudKeys struct{ keyservice.KeyServiceClient }
-
-// Decrypt calls the service that stores the key.
-func (c cloudKeys) Decrypt(ctx context.Context, request *keyservice.DecryptRequest, options ...grpc.CallOption) (*keyservice.DecryptResponse, error) {
+// askCloud serves only the keys in clouds; SOPS's own service would also serve others.
+func askCloud(ctx context.Context, request *keyservice.DecryptRequest) ([]byte, error) {
 	switch request.GetKey().GetKeyType().(type) {
 	case *keyservice.Key_AgeKey, *keyservice.Key_PgpKey:
 		return nil, errNoKey
 	default:
-		return c.KeyServiceClient.Decrypt(ctx, request, options...)
+		response, err := keyservice.NewLocalClient().Decrypt(ctx, request)
+		return response.GetPlaintext(), err
 	}
 }
 
 // inquiry asks all services for the key of one file, and records all errors except for a missing key.
 type inquiry struct {
-	services []keyservice.KeyServiceClient
+	services []service
 	failures []error
 }
 
 // Encrypt fails.
 func (i *inquiry) Encrypt(context.Context, *keyservice.EncryptRequest, ...grpc.CallOption) (*keyservice.EncryptResponse, error) {
-	return nil, errReadOnly
+	return nil, errors.New("encrypting is not supported")
 }
 
 // Decrypt returns the first answer.
-func (i *inquiry) Decrypt(ctx context.Context, request *keyservice.DecryptRequest, options ...grpc.CallOption) (*keyservice.DecryptResponse, error) {
-	for _, service := range i.services {
-		response, err := service.Decrypt(ctx, request, options...)
+func (i *inquiry) Decrypt(ctx context.Context, request *keyservice.DecryptRequest, _ ...grpc.CallOption) (*keyservice.DecryptResponse, error) {
+	for _, ask := range i.services {
+		plain, err := ask(ctx, request)
 		if err == nil {
-			return response, nil
+			return &keyservice.DecryptResponse{Plaintext: plain}, nil
 		}
 		if !errors.Is(err, errNoKey) {
 			i.failures = append(i.failures, err)
