@@ -201,34 +201,6 @@ func (k *kind) awaitFeeds(ctx context.Context) error {
 	}
 }
 
-// feedLocked returns the synchronized feed that covers the namespace; nil if there is none.
-func (k *kind) feedLocked(namespace string) *feed {
-	if f := k.feeds[""]; f.synced() {
-		return f
-	}
-	if f := k.feeds[namespace]; f != nil && f.synced() {
-		return f
-	}
-	return nil
-}
-
-func (k *kind) get(namespace, name string) (Observation, View) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if f := k.feedLocked(namespace); f != nil {
-		return f.getLocked(types.NamespacedName{Namespace: namespace, Name: name})
-	}
-	return Observation{}, Unseen
-}
-
-func (k *kind) record(namespace, name string, observation Observation) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if f := k.feedLocked(namespace); f != nil {
-		f.recordLocked(types.NamespacedName{Namespace: namespace, Name: name}, observation)
-	}
-}
-
 // modeLocked describes how the kind is observed.
 func (k *kind) modeLocked() string {
 	watched := k.watchedLocked()
