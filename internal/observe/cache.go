@@ -202,7 +202,11 @@ func (c *Cache) declare(owner string, needs []Need) []*kind {
 			k = newKind(c, gvk, now.Content)
 			c.kinds[gvk] = k
 		}
-		k.need(now, dropped[gvk])
+		before, needed := dropped[gvk]
+		if !needed {
+			k.owners++
+		}
+		k.need(now, before)
 		if now.Content {
 			k.watchContent()
 		}
@@ -214,26 +218,18 @@ func (c *Cache) declare(owner string, needs []Need) []*kind {
 		c.needs[owner] = wanted
 	}
 	for gvk, before := range dropped {
-		_, still := wanted[gvk]
-		switch {
-		case still:
-		case c.needed(gvk):
-			c.kinds[gvk].need(Need{}, before)
-		default:
-			c.kinds[gvk].cancel()
-			delete(c.kinds, gvk)
+		if _, still := wanted[gvk]; still {
+			continue
 		}
+		k := c.kinds[gvk]
+		if k.owners--; k.owners > 0 {
+			k.need(Need{}, before)
+			continue
+		}
+		k.cancel()
+		delete(c.kinds, gvk)
 	}
 	return kinds
-}
-
-func (c *Cache) needed(gvk schema.GroupVersionKind) bool {
-	for _, wanted := range c.needs {
-		if _, needs := wanted[gvk]; needs {
-			return true
-		}
-	}
-	return false
 }
 
 // View is the kind of knowledge that the cache has of an object.

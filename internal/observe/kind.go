@@ -28,6 +28,8 @@ type kind struct {
 	gvk    schema.GroupVersionKind
 	ctx    context.Context //nolint:containedctx // the lifetime of the feeds
 	cancel context.CancelFunc
+	// owners is the number of owners that need the kind; the mutex of the cache guards it.
+	owners int
 
 	// mu guards the fields below, and the state of all feeds.
 	mu sync.Mutex

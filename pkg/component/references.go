@@ -449,16 +449,14 @@ func (w walker) visit(value reflect.Value, at occurrence, visit func(occurrence)
 	// All other kinds are scalars, or hold nothing that JSON could fill.
 	switch value.Kind() {
 	case reflect.Pointer:
-		if value.IsNil() {
-			return nil
+		if !value.IsNil() {
+			return w.visit(value.Elem(), at, visit)
 		}
-		return w.visit(value.Elem(), at, visit)
 	case reflect.Interface:
 		// A value in an interface can be changed only behind a pointer.
-		if value.IsNil() || value.Elem().Kind() != reflect.Pointer {
-			return nil
+		if value.Elem().Kind() == reflect.Pointer {
+			return w.visit(value.Elem(), at, visit)
 		}
-		return w.visit(value.Elem(), at, visit)
 	case reflect.Struct:
 		return w.visitStruct(value, at, visit)
 	case reflect.Slice, reflect.Array:
