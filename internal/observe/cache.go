@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -203,7 +202,11 @@ func (c *Cache) declare(owner string, needs []Need) []*kind {
 			k = newKind(c, gvk, now.Content)
 			c.kinds[gvk] = k
 		}
-		k.need(now, dropped[gvk])
+		before, needed := dropped[gvk]
+		if !needed {
+			k.owners++
+		}
+		k.need(now, before)
 		if now.Content {
 			k.watchContent()
 		}
@@ -215,26 +218,18 @@ func (c *Cache) declare(owner string, needs []Need) []*kind {
 		c.needs[owner] = wanted
 	}
 	for gvk, before := range dropped {
-		_, still := wanted[gvk]
-		switch {
-		case still:
-		case c.needed(gvk):
-			c.kinds[gvk].need(Need{}, before)
-		default:
-			c.kinds[gvk].cancel()
-			delete(c.kinds, gvk)
+		if _, still := wanted[gvk]; still {
+			continue
 		}
+		k := c.kinds[gvk]
+		if k.owners--; k.owners > 0 {
+			k.need(Need{}, before)
+			continue
+		}
+		k.cancel()
+		delete(c.kinds, gvk)
 	}
 	return kinds
-}
-
-func (c *Cache) needed(gvk schema.GroupVersionKind) bool {
-	for _, wanted := range c.needs {
-		if _, needs := wanted[gvk]; needs {
-			return true
-		}
-	}
-	return false
 }
 
 // View is the kind of knowledge that the cache has of an object.
@@ -251,43 +246,51 @@ const (
 
 // Get returns the observation of an object. For an absent Job or Pod, the observation has the UID and the outcome of
 // the last object of that name, if that had ended before it was gone, and a short while ago.
-func (c *Cache) Get(gvk schema.GroupVersionKind, namespace, name string) (Observation, View) {
-	if k := c.kind(gvk); k != nil {
-		return k.get(namespace, name)
-	}
-	return Observation{}, Unseen
+func (c *Cache) Get(gvk schema.GroupVersionKind, namespace, name string) (observation Observation, view View) {
+	c.withFeed(gvk, namespace, func(f *feed) {
+		observation, view = f.getLocked(apitypes.NamespacedName{Namespace: namespace, Name: name})
+	})
+	return observation, view
 }
 
 // Record records the observation from a read or from the response to a write.
 func (c *Cache) Record(gvk schema.GroupVersionKind, namespace, name string, observation Observation) {
-	if k := c.kind(gvk); k != nil {
-		k.record(namespace, name, observation)
-	}
+	c.withFeed(gvk, namespace, func(f *feed) {
+		f.recordLocked(apitypes.NamespacedName{Namespace: namespace, Name: name}, observation)
+	})
 }
 
-func (c *Cache) kind(gvk schema.GroupVersionKind) *kind {
+// withFeed calls a function with the synchronized feed that covers the namespace, if there is one.
+func (c *Cache) withFeed(gvk schema.GroupVersionKind, namespace string, use func(*feed)) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.kinds[gvk]
+	k := c.kinds[gvk]
+	c.mu.Unlock()
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, place := range []string{"", namespace} {
+		if f := k.feeds[place]; f != nil && f.synced() {
+			use(f)
+			return
+		}
+	}
 }
 
 // Unwatched returns the needed kinds whose objects have to be read one by one now, because they are not watched
 // anywhere, sorted.
 func (c *Cache) Unwatched() []schema.GroupKind {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	var found []schema.GroupKind
-	for _, k := range c.sorted() {
+	for gvk, k := range c.kinds {
 		if k.isUnwatched() {
-			found = append(found, k.gvk.GroupKind())
+			found = append(found, gvk.GroupKind())
 		}
 	}
 	slices.SortFunc(found, func(a, b schema.GroupKind) int { return cmp.Compare(a.String(), b.String()) })
 	return slices.Compact(found) // dependents may be recorded in several versions
-}
-
-func (c *Cache) sorted() []*kind {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.SortedFunc(maps.Values(c.kinds), func(a, b *kind) int { return cmp.Compare(a.gvk.String(), b.gvk.String()) })
 }
 
 // typeSources are the resources that define types.

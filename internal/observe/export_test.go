@@ -3,13 +3,14 @@
 
 package observe
 
-// Modes describes how each kind is observed, sorted by kind.
+// Modes describes how each kind is observed.
 func (c *Cache) Modes() []string {
-	kinds := c.sorted()
-	modes := make([]string, len(kinds))
-	for i, k := range kinds {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var modes []string
+	for gvk, k := range c.kinds {
 		k.mu.Lock()
-		modes[i] = k.gvk.GroupKind().String() + ": " + k.modeLocked()
+		modes = append(modes, gvk.GroupKind().String()+": "+k.modeLocked())
 		k.mu.Unlock()
 	}
 	return modes

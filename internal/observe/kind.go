@@ -28,6 +28,8 @@ type kind struct {
 	gvk    schema.GroupVersionKind
 	ctx    context.Context //nolint:containedctx // the lifetime of the feeds
 	cancel context.CancelFunc
+	// owners is the number of owners that need the kind; the mutex of the cache guards it.
+	owners int
 
 	// mu guards the fields below, and the state of all feeds.
 	mu sync.Mutex
@@ -198,34 +200,6 @@ func (k *kind) awaitFeeds(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-	}
-}
-
-// feedLocked returns the synchronized feed that covers the namespace; nil if there is none.
-func (k *kind) feedLocked(namespace string) *feed {
-	if f := k.feeds[""]; f.synced() {
-		return f
-	}
-	if f := k.feeds[namespace]; f != nil && f.synced() {
-		return f
-	}
-	return nil
-}
-
-func (k *kind) get(namespace, name string) (Observation, View) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if f := k.feedLocked(namespace); f != nil {
-		return f.getLocked(types.NamespacedName{Namespace: namespace, Name: name})
-	}
-	return Observation{}, Unseen
-}
-
-func (k *kind) record(namespace, name string, observation Observation) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if f := k.feedLocked(namespace); f != nil {
-		f.recordLocked(types.NamespacedName{Namespace: namespace, Name: name}, observation)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/pkg/status"
@@ -30,6 +31,7 @@ func newStoreWorld(t *testing.T) *storeWorld {
 	cache := &Cache{options: Options{Reader: reader, Notify: func(owner string) { w.notified = append(w.notified, owner) }}}
 	w.feed = newFeed(&kind{cache: cache, changed: make(chan struct{})}, "")
 	w.feed.kind.feeds = map[string]*feed{"": w.feed}
+	cache.kinds = map[schema.GroupVersionKind]*kind{w.feed.kind.gvk: w.feed.kind}
 	if err := w.feed.Replace(nil, "10"); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +63,8 @@ func (w *storeWorld) list(version string, objects ...any) {
 }
 func (w *storeWorld) bookmark(version string) { w.must(w.feed.Bookmark(version)) }
 func (w *storeWorld) write(u *unstructured.Unstructured) {
-	w.feed.kind.record("", "a", w.feed.kind.cache.options.Reader.Read(u))
+	cache := w.feed.kind.cache
+	cache.Record(w.feed.kind.gvk, "", "a", cache.options.Reader.Read(u))
 }
 
 func (w *storeWorld) must(err error) {
@@ -139,7 +142,7 @@ func TestStore(t *testing.T) {
 			if diff := cmp.Diff(tc.notified, w.notified); diff != "" {
 				t.Errorf("notifications (-want +got):\n%s", diff)
 			}
-			seen, view := w.feed.kind.get("", "a")
+			seen, view := w.feed.kind.cache.Get(w.feed.kind.gvk, "", "a")
 			if seen.ResourceVersion != tc.version || (view == Present) != (tc.version != "") || view == Unseen {
 				t.Errorf("got version %q (%v), want %q", seen.ResourceVersion, view, tc.version)
 			}

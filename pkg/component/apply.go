@@ -63,17 +63,13 @@ func (p *pass) observe(ctx context.Context) outcomes.Outcome {
 	return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: " + outcomes.HeldBack(plan)}
 }
 
-func (p *pass) mayHaveDependents() bool {
-	return len(p.status.Inventory) > 0 || p.record.IsLost()
-}
-
 // archive ends the pass if the component is archived. It deletes the dependents, and does not run deletion hooks,
 // because the component stays.
 func (p *pass) archive(ctx context.Context) outcomes.Outcome {
 	if p.settings.presence != PresenceArchived {
 		return outcomes.Proceed
 	}
-	if p.mayHaveDependents() {
+	if len(p.status.Inventory) > 0 || p.record.IsLost() {
 		if o := p.deleteAll(ctx, "archiving"); o.Kind != outcomes.Continue {
 			return o
 		}

@@ -368,16 +368,16 @@ func errorDelays() workqueue.TypedRateLimiter[reconcile.Request] {
 func (s *Status) setState(v verdict, now metav1.Time) {
 	s.State = v.state
 	message := outcomes.Bound(v.message)
-	for _, name := range []ConditionType{ConditionTypeReady, ConditionTypeReconciling, ConditionTypeStalled} {
-		condition := s.change(name, v.statusOf(name), now)
-		condition.Reason = v.reason
-		condition.Message = ""
-		if name == ConditionTypeReady || condition.Status == ConditionTrue {
-			condition.Message = message
+	ready, reconciling, stalled := v.statuses()
+	s.change(ConditionTypeReady, ready, v.reason, message, now)
+	// The message of Ready changes only if the situation does.
+	if v.next > 0 {
+		message += "; the next attempt is at " + now.Add(v.next).UTC().Format(time.RFC3339)
+	}
+	for _, c := range []Condition{{Type: ConditionTypeReconciling, Status: reconciling}, {Type: ConditionTypeStalled, Status: stalled}} {
+		if c.Status == ConditionTrue {
+			c.Message = message
 		}
-		// The message of Ready changes only if the situation does.
-		if name != ConditionTypeReady && condition.Status == ConditionTrue && v.next > 0 {
-			condition.Message += "; the next attempt is at " + now.Add(v.next).UTC().Format(time.RFC3339)
-		}
+		s.change(c.Type, c.Status, v.reason, c.Message, now)
 	}
 }

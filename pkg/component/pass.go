@@ -208,14 +208,16 @@ func definesTypes(result reconciler.Result) bool {
 
 // rebuild completes an inventory with gaps. Pass the generated objects, or none if all dependents will be deleted.
 func (p *pass) rebuild(ctx context.Context, objects []client.Object) error {
+	now := p.worker.options.Clock.Now()
+	if !p.record.NeedsRebuild(now, p.settings.timing.requeue) {
+		return nil
+	}
 	return p.record.Rebuild(ctx, records.RebuildRequest{
-		Engine:     p.destination.Target().Engine,
-		OwnerID:    p.ownerID,
-		Objects:    objects,
-		Namespaces: func() []string { return p.namespaces(objects) },
-		Policies:   p.settings.policies,
-		Now:        p.worker.options.Clock.Now(),
-		Relist:     p.settings.timing.requeue,
+		RebuildRequest: reconciler.RebuildRequest{
+			ID: p.ownerID, Known: p.status.Inventory, Objects: objects, Namespaces: p.namespaces(objects), Policies: p.settings.policies,
+		},
+		Find:       p.destination.Target().Engine.Rebuild,
+		Now:        now,
 		Leaving:    p.deleting || p.destination.Moving(),
 		Generation: p.component.GetGeneration(),
 	})

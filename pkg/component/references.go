@@ -171,13 +171,9 @@ func (r *ConfigMapReference) load(content *observe.ReferencedContent, _ []string
 	return r.data, nil
 }
 
-func (r *ConfigMapKeyReference) load(content *observe.ReferencedContent, fallbackKeys []string) (any, error) {
-	value, err := pick(content, r.Key, fallbackKeys)
-	if err != nil {
-		return nil, err
-	}
-	r.value = string(value)
-	return r.value, nil
+func (r *ConfigMapKeyReference) load(content *observe.ReferencedContent, fallbackKeys []string) (value any, err error) {
+	r.value, err = pick[string](content, r.Key, fallbackKeys)
+	return r.value, err
 }
 
 func (r *SecretReference) load(content *observe.ReferencedContent, _ []string) (any, error) {
@@ -185,13 +181,9 @@ func (r *SecretReference) load(content *observe.ReferencedContent, _ []string) (
 	return r.data, nil
 }
 
-func (r *SecretKeyReference) load(content *observe.ReferencedContent, fallbackKeys []string) (any, error) {
-	value, err := pick(content, r.Key, fallbackKeys)
-	if err != nil {
-		return nil, err
-	}
-	r.value = slices.Clone(value)
-	return r.value, nil
+func (r *SecretKeyReference) load(content *observe.ReferencedContent, fallbackKeys []string) (value any, err error) {
+	r.value, err = pick[[]byte](content, r.Key, fallbackKeys)
+	return r.value, err
 }
 
 // LoadReferences loads the references of a spec, a pointer to a struct, as the reconciler does: from the given
@@ -378,15 +370,15 @@ func isMissing(err error) bool {
 // incompleteError says what an object lacks.
 type incompleteError struct{ error }
 
-// pick returns the value of a key, or, without a key, that of the first existing fallback key.
-func pick(content *observe.ReferencedContent, key string, fallbackKeys []string) ([]byte, error) {
+// pick returns a copy of the value of a key, or, without a key, that of the first existing fallback key.
+func pick[V string | []byte](content *observe.ReferencedContent, key string, fallbackKeys []string) (found V, err error) {
 	wanted := fallbackKeys
 	if key != "" {
 		wanted = []string{key}
 	}
 	for _, candidate := range wanted {
 		if value, ok := content.Data[candidate]; ok {
-			return value, nil
+			return V(string(value)), nil
 		}
 	}
 	problem := "has no key " + strings.Join(wanted, " or ")
@@ -398,7 +390,7 @@ func pick(content *observe.ReferencedContent, key string, fallbackKeys []string)
 	default:
 		problem += "; its keys are: " + outcomes.Join(present, ", ")
 	}
-	return nil, incompleteError{errors.New(problem)}
+	return found, incompleteError{errors.New(problem)}
 }
 
 // occurrence is a reference in a spec.
@@ -457,16 +449,14 @@ func (w walker) visit(value reflect.Value, at occurrence, visit func(occurrence)
 	// All other kinds are scalars, or hold nothing that JSON could fill.
 	switch value.Kind() {
 	case reflect.Pointer:
-		if value.IsNil() {
-			return nil
+		if !value.IsNil() {
+			return w.visit(value.Elem(), at, visit)
 		}
-		return w.visit(value.Elem(), at, visit)
 	case reflect.Interface:
 		// A value in an interface can be changed only behind a pointer.
-		if value.IsNil() || value.Elem().Kind() != reflect.Pointer {
-			return nil
+		if value.Elem().Kind() == reflect.Pointer {
+			return w.visit(value.Elem(), at, visit)
 		}
-		return w.visit(value.Elem(), at, visit)
 	case reflect.Struct:
 		return w.visitStruct(value, at, visit)
 	case reflect.Slice, reflect.Array:

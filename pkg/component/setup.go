@@ -16,6 +16,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -54,7 +55,7 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 // NewQueue returns a priority queue that raises the priority of waiting components, so that none starves.
 // SetupWithManager uses it; callers of SetupWithManagerAndBuilder can set it as the option NewQueue of the controller.
 func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-	return queue.New(name, limiter)
+	return queue.New(name, limiter, clock.RealClock{})
 }
 
 // SetupWithManagerAndBuilder is SetupWithManager with a controller that the caller has begun to build. The caller may

@@ -606,10 +606,11 @@ func settingsOf(component Component, options ReconcilerOptions) settings {
 }
 
 func timingOf(component Component) timing {
-	requeue := orDuration(ask(component, RequeueConfiguration.GetRequeueInterval), defaultRequeueInterval)
+	// Durations that are not positive mean the default.
+	requeue := cmp.Or(max(ask(component, RequeueConfiguration.GetRequeueInterval), 0), defaultRequeueInterval)
 	requeue = max(requeue, shortestInterval)
-	retry := orDuration(ask(component, RetryConfiguration.GetRetryInterval), min(requeue, defaultRetryInterval))
-	timeout := orDuration(ask(component, TimeoutConfiguration.GetTimeout), requeue)
+	retry := cmp.Or(max(ask(component, RetryConfiguration.GetRetryInterval), 0), min(requeue, defaultRetryInterval))
+	timeout := cmp.Or(max(ask(component, TimeoutConfiguration.GetTimeout), 0), requeue)
 	return timing{requeue: requeue, retry: max(retry, shortestInterval), timeout: timeout}
 }
 
@@ -647,14 +648,6 @@ func (p *pass) localIdentity() targets.Identity {
 		id.User = serviceAccountPrefix + p.key.Namespace + ":" + name
 	}
 	return id
-}
-
-// orDuration returns the fallback for values that are not positive.
-func orDuration(value, fallback time.Duration) time.Duration {
-	if value <= 0 {
-		return fallback
-	}
-	return value
 }
 
 // hasForeignTarget reports whether the component implements ClientConfiguration by code of its own, so that the

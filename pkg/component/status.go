@@ -267,35 +267,25 @@ var idle = []string{
 	ReadyConditionReasonSuspended, ReadyConditionReasonPaused, ReadyConditionReasonArchived, ReadyConditionReasonDeletionsHeld, ReadyConditionReasonTimeout,
 }
 
-// statusOf returns the status of Ready, Reconciling or Stalled. An error that is being retried does not count as stalled until the
-// timeout. A component that is suspended, paused or archived, or waits for an approval, is Pending, but does not
-// progress.
-func (v verdict) statusOf(name ConditionType) ConditionStatus {
-	ready, reconciling, stalled := ConditionUnknown, ConditionTrue, ConditionFalse
+// statuses returns the statuses of Ready, Reconciling and Stalled. An error that is being retried does not count as
+// stalled until the timeout. A component that is suspended, paused or archived, or waits for an approval, is Pending,
+// but does not progress.
+func (v verdict) statuses() (ready, reconciling, stalled ConditionStatus) {
 	switch v.state {
 	case StateReady:
-		ready, reconciling = ConditionTrue, ConditionFalse
+		return ConditionTrue, ConditionFalse, ConditionFalse
 	case StateError:
-		ready = ConditionFalse
 		if !v.retried || v.reason == ReadyConditionReasonTimeout {
-			reconciling, stalled = ConditionFalse, ConditionTrue
+			return ConditionFalse, ConditionFalse, ConditionTrue
 		}
+		return ConditionFalse, ConditionTrue, ConditionFalse
 	case StatePending, StateProcessing, StateDeletionPending, StateDeleting:
 		if slices.Contains(idle, v.reason) {
-			reconciling = ConditionFalse
+			return ConditionUnknown, ConditionFalse, ConditionFalse
 		}
+		return ConditionUnknown, ConditionTrue, ConditionFalse
 	default:
-		return ConditionUnknown
-	}
-	switch name {
-	case ConditionTypeReady:
-		return ready
-	case ConditionTypeReconciling:
-		return reconciling
-	case ConditionTypeStalled:
-		return stalled
-	default:
-		return ConditionUnknown
+		return ConditionUnknown, ConditionUnknown, ConditionUnknown
 	}
 }
 
@@ -324,8 +314,8 @@ func (a *author) checkCondition() error {
 	}
 }
 
-// change returns the condition, which it adds if it is missing, with the given status.
-func (s *Status) change(name ConditionType, status ConditionStatus, now metav1.Time) *Condition {
+// change adds or changes a condition. Its transition time changes with its status.
+func (s *Status) change(name ConditionType, status ConditionStatus, reason, message string, now metav1.Time) {
 	condition := s.condition(name)
 	if condition == nil {
 		s.Conditions = append(s.Conditions, Condition{Type: name})
@@ -335,15 +325,13 @@ func (s *Status) change(name ConditionType, status ConditionStatus, now metav1.T
 		condition.Status = status
 		condition.LastTransitionTime = &now
 	}
-	condition.ObservedGeneration = max(s.ObservedGeneration, 0)
-	return condition
+	condition.Reason, condition.Message, condition.ObservedGeneration = reason, message, max(s.ObservedGeneration, 0)
 }
 
 // SetCondition adds or changes a condition, for hooks. Its transition time changes with its status. The conditions
 // Ready, Reconciling and Stalled are the reconciler's own: it sets them again.
 func (s *Status) SetCondition(name ConditionType, status ConditionStatus, reason, message string, now metav1.Time) {
-	condition := s.change(name, status, now)
-	condition.Reason, condition.Message = reason, outcomes.Bound(message)
+	s.change(name, status, reason, outcomes.Bound(message), now)
 }
 
 // GetCondition returns a copy of a condition, and reports whether there is one of that type.

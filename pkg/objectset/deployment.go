@@ -125,12 +125,12 @@ func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, err
 	}
 	found := revisionsOf(deployment, sets)
-	decision, refusal := found.Decide()
+	decision, refusal := found.Decide(true)
 	writer := deploymentWriter{deployments: d, deployment: deployment}
 	failure := writer.do(ctx, decision)
 	if len(decision.Adopt) > 0 && failure != nil && !isStale(failure) {
 		// Sets that cannot be adopted do not hold up the others.
-		decision, refusal = found.WithoutOrphans().Decide()
+		decision, refusal = found.Decide(false)
 		failure = errors.Join(failure, writer.do(ctx, decision))
 	}
 	switch {

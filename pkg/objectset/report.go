@@ -56,13 +56,7 @@ func (r *reporting) countPhases() {
 			counts[change.Wave].Available++
 		}
 	}
-	for _, count := range counts {
-		r.total.Objects += count.Objects
-		r.total.Applied += count.Applied
-		r.total.Available += count.Available
-		r.total.Progressed += count.Progressed
-	}
-	r.set.GetSetStatus().Phases = counts
+	r.set.GetSetStatus().Phases, r.total = counts, totalOf(counts)
 }
 
 // count counts a dependent of a phase. If the set is paused, the planned change has the current holder.

@@ -6,7 +6,6 @@ package objectset
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -24,7 +23,7 @@ type deploymentDecision struct {
 	// other writes must wait for it. Nil if there is none.
 	RollBackTo v1alpha1.Set
 	// Adopt are sets of the series without a controller. All other writes must wait for them, unless they cannot be
-	// adopted; see [revisions.WithoutOrphans].
+	// adopted; see [revisions.Decide].
 	Adopt []v1alpha1.Set
 	// Release are sets whose ownership must end, because the deployment is deleted without them.
 	Release []v1alpha1.Set
@@ -79,8 +78,7 @@ type revisions struct {
 	// names are the names of all sets in the namespace.
 	names map[string]bool
 	// isCurrent reports whether the template would produce the newest set.
-	isCurrent  bool
-	adoptsNone bool
+	isCurrent bool
 }
 
 // revisionsOf finds the revisions of a deployment among all sets of the kind in its namespace.
@@ -111,22 +109,16 @@ func (r revisions) Current() v1alpha1.Set {
 	return r.own[0]
 }
 
-// WithoutOrphans returns revisions that adopt no sets.
-func (r revisions) WithoutOrphans() revisions {
-	r.adoptsNone = true
-	return r
-}
-
-// Decide returns the next writes. The error is the reason why no set is created: spec.rollbackTo or spec.selector is
-// refused, or there is no higher revision.
-func (r revisions) Decide() (deploymentDecision, error) {
+// Decide returns the next writes. Unless adopts is set, no set is adopted. The error is the reason why no set is
+// created: spec.rollbackTo or spec.selector is refused, or there is no higher revision.
+func (r revisions) Decide(adopts bool) (deploymentDecision, error) {
 	switch {
 	case r.deployment.GetDeletionTimestamp() != nil:
 		return r.teardown(), nil
 	case r.deployment.GetDeploymentSpec().Paused:
 		return deploymentDecision{Change: r.changes()}, nil
 	}
-	if orphans := r.orphans(); len(orphans) > 0 {
+	if orphans := r.orphans(); adopts && len(orphans) > 0 {
 		return deploymentDecision{Adopt: orphans}, nil // one of them may be the newest, or the one to roll back to
 	}
 	decision := deploymentDecision{Change: r.changes()}
@@ -182,9 +174,6 @@ func (r revisions) hasCurrent() bool {
 
 // orphans returns the sets of the series without a controller that have an allowed revision.
 func (r revisions) orphans() []v1alpha1.Set {
-	if r.adoptsNone {
-		return nil
-	}
 	var found []v1alpha1.Set
 	for _, set := range r.series {
 		if metav1.GetControllerOfNoCopy(set) == nil && set.GetDeletionTimestamp() == nil && set.GetSetSpec().Revision <= v1alpha1.MaxRevision {
@@ -380,11 +369,12 @@ func hasSucceeded(set v1alpha1.Set) bool {
 	return everSucceeded(set) && isAvailable(set)
 }
 
-// counts returns the sum of the phases of a set.
-func counts(set v1alpha1.Set) (total v1alpha1.PhaseStatus) {
-	for _, phase := range set.GetSetStatus().Phases {
+// totalOf returns the sum of phases.
+func totalOf(phases []v1alpha1.PhaseStatus) (total v1alpha1.PhaseStatus) {
+	for _, phase := range phases {
 		total.Objects += phase.Objects
 		total.Applied += phase.Applied
+		total.Available += phase.Available
 		total.Progressed += phase.Progressed
 	}
 	return total
@@ -392,13 +382,13 @@ func counts(set v1alpha1.Set) (total v1alpha1.PhaseStatus) {
 
 // wasRolledOut reports whether all objects of a set were applied.
 func wasRolledOut(set v1alpha1.Set) bool {
-	total := counts(set)
+	total := totalOf(set.GetSetStatus().Phases)
 	return everSucceeded(set) || len(set.GetSetStatus().Phases) > 0 && total.Applied+total.Progressed >= total.Objects
 }
 
 // hasNothingLeft reports whether later sets have adopted all applied objects of a set, according to its status.
 func hasNothingLeft(set v1alpha1.Set) bool {
-	return len(set.GetSetStatus().Phases) > 0 && counts(set).Applied == 0
+	return len(set.GetSetStatus().Phases) > 0 && totalOf(set.GetSetStatus().Phases).Applied == 0
 }
 
 // isPaused reports whether a set is paused and its status confirms it. Then the set writes nothing.
@@ -433,11 +423,9 @@ func (s setSettings) ApplyTo(set v1alpha1.Set) {
 
 // with returns a copy of a map with an entry; without it if the value is empty.
 func with(entries map[string]string, key, value string) map[string]string {
-	result := map[string]string{}
-	maps.Copy(result, entries)
-	delete(result, key)
-	if value != "" {
-		result[key] = value
+	result := labels.Merge(entries, labels.Set{key: value})
+	if value == "" {
+		delete(result, key)
 	}
 	return result
 }

@@ -240,7 +240,7 @@ func TestDecide(t *testing.T) {
 			sets[i] = set(t, description)
 		}
 		slices.Reverse(sets) // the order of the list does not matter
-		if got := short(revisionsOf(deployment(t, tc.deployment), sets).Decide()); got != tc.want {
+		if got := short(revisionsOf(deployment(t, tc.deployment), sets).Decide(true)); got != tc.want {
 			t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
 		}
 	}
@@ -252,7 +252,7 @@ func TestCreatedSet(t *testing.T) {
 	d := deployment(t, "b deadline=9 cause=why")
 	d.Namespace, d.Spec.Template.Spec.ServiceAccountName = "shop", "limited"
 	d.Spec.Template.Metadata = v1alpha1.TemplateMetadata{Labels: map[string]string{"team": "a"}, Annotations: map[string]string{"note": "b"}}
-	decision, err := revisionsOf(d, []v1alpha1.Set{set(t, "web-1 1 a")}).Decide()
+	decision, err := revisionsOf(d, []v1alpha1.Set{set(t, "web-1 1 a")}).Decide(true)
 	created, ok := decision.Create.(*v1alpha1.ObjectSet)
 	if err != nil || !ok {
 		t.Fatalf("unexpected decision %+v, %v", decision, err)
@@ -318,7 +318,7 @@ func TestReport(t *testing.T) {
 			sets[i] = set(t, description)
 		}
 		found := revisionsOf(deployment(t, tc.deployment), sets)
-		_, refusal := found.Decide()
+		_, refusal := found.Decide(true)
 		status := found.Report(refusal, tc.failure)
 		var got []string
 		for _, condition := range status.Conditions {
@@ -355,10 +355,10 @@ func TestStalledSets(t *testing.T) {
 func TestWithoutOrphans(t *testing.T) {
 	t.Parallel()
 	found := revisionsOf(deployment(t, "b"), []v1alpha1.Set{set(t, "orphan 4 a orphan"), set(t, "web-1 1 a available succeeded applied=3")})
-	if got := short(found.Decide()); got != "adopt orphan" {
+	if got := short(found.Decide(true)); got != "adopt orphan" {
 		t.Errorf("got %q", got)
 	}
-	if got := short(found.WithoutOrphans().Decide()); got != "create web-5" {
+	if got := short(found.Decide(false)); got != "create web-5" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -87,7 +87,7 @@ func (c *syncContext) check(ctx context.Context, w *work) ([]ResourceSyncResult,
 		if task, wanted := w.tasks[id]; wanted {
 			w.same[id] = isSame(change)
 			if reason := c.whyRefused(ctx, id, task, change); reason != "" {
-				invalid.refuse(id, resultFor(id, task), reason)
+				invalid.refuse(id, withTask(ResourceSyncResult{}, id, task), reason)
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func (w *work) refused(err error) error {
 				reason, found = strings.CutPrefix(problem, unplaced.String()+": ")
 			}
 			if found {
-				invalid.refuse(id, resultFor(id, w.tasks[id]), reason)
+				invalid.refuse(id, withTask(ResourceSyncResult{}, id, w.tasks[id]), reason)
 			}
 		}
 	}
@@ -211,14 +211,14 @@ func (c *syncContext) checkPermissions(ctx context.Context, w *work) error {
 	}
 	for _, id := range sortedIDs(w.tasks) {
 		task := w.tasks[id]
-		if err := ask(id, task.Object, resultFor(id, task)); err != nil {
+		if err := ask(id, task.Object, withTask(ResourceSyncResult{}, id, task)); err != nil {
 			return err
 		}
 	}
 	for _, id := range sortedIDs(w.pruned) {
 		item := w.pruned[id]
 		if live := w.obsolete[id]; live != nil {
-			if err := ask(id, live, resultOf(item)); err != nil {
+			if err := ask(id, live, resultOf(item, "", "")); err != nil {
 				return err
 			}
 		}
@@ -244,7 +244,7 @@ func (c *syncContext) checkNamespaces(ctx context.Context, w *work) error {
 			}
 		}
 		if !exists[id.Namespace] {
-			invalid.refuse(id, resultFor(id, task), fmt.Sprintf("namespace %s does not exist, and is not in the manifests", id.Namespace))
+			invalid.refuse(id, withTask(ResourceSyncResult{}, id, task), fmt.Sprintf("namespace %s does not exist, and is not in the manifests", id.Namespace))
 		}
 	}
 	return invalid.orNil()
@@ -358,8 +358,7 @@ func steer(object *unstructured.Unstructured, force bool) (*unstructured.Unstruc
 	if object.GetName() == "" && !steering.Hook {
 		return nil, errors.New("metadata.name: must not be empty; only hooks get a name")
 	}
-	all := map[string]string{}
-	maps.Copy(all, given)
+	all := labels.Merge(given, nil)
 	for _, key := range []string{gitops.HelmHookAnnotation, gitops.HelmHookWeightAnnotation, gitops.HelmHookDeletePolicyAnnotation} {
 		delete(all, key)
 	}
@@ -389,8 +388,7 @@ func (t syncTask) Heed(live map[string]string) {
 	given := t.Object.GetAnnotations()
 	own, _, _ := gitops.ReadOptions("", given[gitops.SyncOptionsAnnotation])
 	options, _, _ := gitops.ReadOptions("", live[gitops.SyncOptionsAnnotation])
-	all := map[string]string{}
-	maps.Copy(all, given)
+	all := labels.Merge(given, nil)
 	heed := func(option gitops.Option, suffix, value string) {
 		if _, declared := own[option]; !declared && options.Get(option) == gitops.True {
 			all[Name+"/"+suffix] = cmp.Or(all[Name+"/"+suffix], value)

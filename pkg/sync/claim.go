@@ -67,9 +67,7 @@ func (c *syncContext) claim(ctx context.Context, w *work) ([]ResourceSyncResult,
 			continue // it is a dependent now, or it is recorded, and not looked at
 		}
 		item := w.pruned[id]
-		result := resultOf(item)
-		result.Status, result.HookPhase, result.Message = claims[i].Status, OperationSucceeded, claims[i].Message
-		settled = append(settled, result)
+		settled = append(settled, resultOf(item, claims[i].Status, claims[i].Message))
 		delete(w.pruned, id)
 		w.request.Inventory = slices.DeleteFunc(w.request.Inventory, func(other *inventory.Item) bool { return other == item })
 	}
@@ -214,7 +212,10 @@ func itemsToPrune(live []*unstructured.Unstructured, recorded []*inventory.Item,
 			waves[item.wave] = true
 		}
 	}
-	mirrored := mirror(slices.Sorted(maps.Keys(waves)))
+	mirrored, sorted := map[int]int{}, slices.Sorted(maps.Keys(waves))
+	for i, wave := range sorted {
+		mirrored[wave] = sorted[len(sorted)-1-i]
+	}
 	var items []*pruneItem
 	for _, id := range sortedIDs(found) {
 		item := found[id]
@@ -229,15 +230,6 @@ func itemsToPrune(live []*unstructured.Unstructured, recorded []*inventory.Item,
 	}
 	nest(items, options)
 	return items
-}
-
-// mirror maps the sorted waves to the same waves in reverse order.
-func mirror(waves []int) map[int]int {
-	mirrored := make(map[int]int, len(waves))
-	for i, wave := range waves {
-		mirrored[wave] = waves[len(waves)-1-i]
-	}
-	return mirrored
 }
 
 // stays returns the predicate, for messages, of an object that is not pruned now for reasons of its own; empty if it is

@@ -229,7 +229,7 @@ func (c *syncContext) Wait(ctx context.Context) error {
 func (c *syncContext) GetState() (OperationPhase, string, []ResourceSyncResult) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.phase, c.message, c.results.all()
+	return c.phase, c.message, slices.Clone(c.results.list)
 }
 
 // set sets the state of the operation.

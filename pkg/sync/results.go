@@ -84,8 +84,6 @@ func (r *results) find(key ResourceKey, phase SyncPhase) (ResourceSyncResult, bo
 	return r.list[at], true
 }
 
-func (r *results) all() []ResourceSyncResult { return slices.Clone(r.list) }
-
 // foreignText is the reason why a foreign obsolete object is not pruned.
 const foreignText = "belongs to another owner"
 
@@ -93,11 +91,6 @@ const foreignText = "belongs to another owner"
 var verbTexts = map[inventory.Verb]string{
 	inventory.VerbCreated: "created", inventory.VerbAdopted: "adopted", inventory.VerbUpdated: "updated", inventory.VerbCorrected: "corrected", inventory.VerbRestored: "restored",
 	inventory.VerbCompleted: "completed, and deleted", inventory.VerbDeleted: "deleted",
-}
-
-// resultFor returns the result of a task, without the action.
-func resultFor(id types.ObjectID, task syncTask) ResourceSyncResult {
-	return withTask(ResourceSyncResult{}, id, task)
 }
 
 // withTask returns a result with the identity of the object, and the phase of the task.
@@ -109,17 +102,18 @@ func withTask(result ResourceSyncResult, id types.ObjectID, task syncTask) Resou
 	return result
 }
 
-// resultOf returns the result of an obsolete object, without the action.
-func resultOf(item *inventory.Item) ResourceSyncResult {
-	return ResourceSyncResult{ResourceKey: keyOf(types.IDOf(item)), Version: item.Version, SyncPhase: SyncPhaseSync}
+// resultOf returns the result of an obsolete object.
+func resultOf(item *inventory.Item, status ResultCode, message string) ResourceSyncResult {
+	return ResourceSyncResult{
+		ResourceKey: keyOf(types.IDOf(item)), Version: item.Version, SyncPhase: SyncPhaseSync, Status: status, HookPhase: OperationSucceeded, Message: message,
+	}
 }
 
 // skipped returns the results of obsolete objects that are kept.
 func (c *syncContext) skipped(w *work) []ResourceSyncResult {
 	list := make([]ResourceSyncResult, len(w.stays))
 	for i, item := range w.stays {
-		list[i] = resultOf(item.Item)
-		list[i].Status, list[i].HookPhase, list[i].Message = ResultCodePruneSkipped, OperationSucceeded, item.Kept
+		list[i] = resultOf(item.Item, ResultCodePruneSkipped, item.Kept)
 		if !c.prune {
 			list[i].Message = "kept because pruning is off"
 		}
@@ -146,8 +140,7 @@ func (c *syncContext) plannedResult(w *work, change reconciler.Change) (result R
 	if item == nil {
 		return result, false
 	}
-	result = resultOf(item)
-	result.Status, result.HookPhase, result.Message = ResultCodePruned, OperationSucceeded, "would be pruned"
+	result = resultOf(item, ResultCodePruned, "would be pruned")
 	live := w.obsolete[id]
 	isMarked := live != nil && live.GetLabels()[ownerLabel] != ""
 	switch {
@@ -405,11 +398,10 @@ func (r *results) take(result ResourceSyncResult, once bool) {
 
 // takeGone records that an obsolete object is gone or no longer belongs to the owner.
 func (r *results) takeGone(item *inventory.Item, f findings) {
-	id, result := types.IDOf(item), resultOf(item)
+	id, result := types.IDOf(item), resultOf(item, ResultCodePruned, "pruned")
 	if before, _ := r.find(result.ResourceKey, result.SyncPhase); before.Status == ResultCodePruneSkipped {
 		return
 	}
-	result.Status, result.HookPhase, result.Message = ResultCodePruned, OperationSucceeded, "pruned"
 	if note := f.notes[id]; note != "" && f.verbs[id] == "" {
 		result.Status, result.Message = ResultCodePruneSkipped, note
 	}
@@ -473,18 +465,15 @@ func applying(item *inventory.Item, id types.ObjectID, f findings) (result Resou
 // pruning returns the result of an object that will be pruned; false if its turn has not come yet.
 func pruning(item *inventory.Item, f findings) (result ResourceSyncResult, ok bool) {
 	id := types.IDOf(item)
-	result = resultOf(item)
 	if problem, erred := f.errors[id]; erred {
-		result.Status, result.HookPhase, result.Message = ResultCodeSyncFailed, OperationFailed, problem
+		result = resultOf(item, ResultCodeSyncFailed, problem)
+		result.HookPhase = OperationFailed
 		return result, true
 	}
 	if item.Phase == inventory.PhaseKept {
-		result.Status, result.HookPhase = ResultCodePruneSkipped, OperationSucceeded
-		result.Message = cmp.Or(f.notes[id], "kept because others need it or because of its annotations")
-		return result, true
+		return resultOf(item, ResultCodePruneSkipped, cmp.Or(f.notes[id], "kept because others need it or because of its annotations")), true
 	}
-	result.Status, result.HookPhase, result.Message = ResultCodePruned, OperationSucceeded, cmp.Or(f.waits[id], "being deleted")
-	return result, item.Phase == inventory.PhaseDeleting
+	return resultOf(item, ResultCodePruned, cmp.Or(f.waits[id], "being deleted")), item.Phase == inventory.PhaseDeleting
 }
 
 // inOrder returns the items in the order in which their objects are pruned or applied.

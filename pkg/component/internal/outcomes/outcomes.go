@@ -400,7 +400,11 @@ func HeldBack(plan reconciler.Plan) string {
 		case change.Refusal != "":
 			held = append(held, name+": would be refused: "+change.Refusal)
 		case change.Verb != "":
-			held = append(held, fmt.Sprintf("%s: would be %s%s", name, strings.ToLower(string(change.Verb)), because(change.Reason)))
+			text := name + ": would be " + strings.ToLower(string(change.Verb))
+			if change.Reason != "" {
+				text += ", because: " + change.Reason
+			}
+			held = append(held, text)
 		case change.Status != "" && change.Status != status.CurrentStatus:
 			unready = append(unready, name+": "+change.Message)
 		case change.Reason != "":
@@ -415,11 +419,4 @@ func HeldBack(plan reconciler.Plan) string {
 		message += fmt.Sprintf("; %d not ready: %s", len(unready), Join(unready, "; "))
 	}
 	return message
-}
-
-func because(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return ", because: " + reason
 }

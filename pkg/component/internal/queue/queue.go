@@ -30,7 +30,7 @@ import (
 )
 
 const (
-	// agingInterval is the interval between checks of the waiting components.
+	// agingInterval is the minimum interval between checks of the waiting components.
 	agingInterval = 30 * time.Second
 	// LongestWait is how long a component waits before it gets the priority of a user's change.
 	LongestWait = 2 * time.Minute
@@ -40,48 +40,34 @@ const (
 
 // New returns a priority queue that raises the priority of components that have waited long; see NewQueue of package
 // component.
-func New(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-	queue := newAgingQueue(name, limiter, clock.RealClock{})
-	go queue.run()
-	return queue
+func New(
+	name string, limiter workqueue.TypedRateLimiter[reconcile.Request], clk clock.PassiveClock,
+) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	inner := priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter })
+	return &agingQueue{PriorityQueue: inner, clock: clk, due: map[reconcile.Request]time.Time{}}
 }
 
 // agingQueue is a priority queue that remembers when items of low priority become due.
 type agingQueue struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
-	clock clock.WithTicker
-	ended chan struct{}
-	end   func()
+	clock clock.PassiveClock
 
 	mu  sync.Mutex
 	due map[reconcile.Request]time.Time
+	// aged is when the waiting items were last checked.
+	aged time.Time
 }
 
-func newAgingQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request], clk clock.WithTicker) *agingQueue {
-	inner := priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter })
-	ended := make(chan struct{})
-	return &agingQueue{PriorityQueue: inner, clock: clk, ended: ended, end: sync.OnceFunc(func() { close(ended) }), due: map[reconcile.Request]time.Time{}}
-}
-
-// run raises priorities until the queue is shut down.
-func (q *agingQueue) run() {
-	ticker := q.clock.NewTicker(agingInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C():
-			q.age()
-		case <-q.ended:
-			return
-		}
-	}
-}
-
-// age raises the priority of items that have waited long. They are then served in the order of arrival.
-func (q *agingQueue) age() {
+// age raises the priority of items that have waited long, unless they were checked within the interval. They are then
+// served in the order of arrival.
+func (q *agingQueue) age(interval time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.clock.Now()
+	if now.Sub(q.aged) < interval {
+		return
+	}
+	q.aged = now
 	for request, due := range q.due {
 		if now.Sub(due) >= LongestWait {
 			delete(q.due, request)
@@ -112,6 +98,7 @@ func (q *agingQueue) AddWithOpts(options priorityqueue.AddOpts, requests ...reco
 
 // GetWithPriority waits for an item and takes it out.
 func (q *agingQueue) GetWithPriority() (request reconcile.Request, priority int, shutdown bool) {
+	q.age(agingInterval)
 	request, priority, shutdown = q.PriorityQueue.GetWithPriority()
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -123,18 +110,6 @@ func (q *agingQueue) GetWithPriority() (request reconcile.Request, priority int,
 func (q *agingQueue) Get() (request reconcile.Request, shutdown bool) {
 	request, _, shutdown = q.GetWithPriority()
 	return request, shutdown
-}
-
-// ShutDown ends the queue.
-func (q *agingQueue) ShutDown() {
-	q.end()
-	q.PriorityQueue.ShutDown()
-}
-
-// ShutDownWithDrain ends the queue; priority queues are not drained.
-func (q *agingQueue) ShutDownWithDrain() {
-	q.end()
-	q.PriorityQueue.ShutDownWithDrain()
 }
 
 // Turns ensures that passes of one component do not overlap. The controller does so anyway, but Reconcile is public.
@@ -234,23 +209,21 @@ func (w *Wakeups) add(key apitypes.NamespacedName, priority int, after time.Dura
 
 // Wake schedules a pass of the component at once. Before the controller runs it does nothing, because the controller
 // reconciles all components when it starts. It does not block.
-func (w *Wakeups) Wake(key apitypes.NamespacedName) { w.WakeAfter(key, 0) }
+func (w *Wakeups) Wake(key apitypes.NamespacedName) { w.schedule(key, PriorityWoken, 0) }
 
 // WakeAfter schedules a pass after a delay. It has no effect if the component is due earlier.
 func (w *Wakeups) WakeAfter(key apitypes.NamespacedName, delay time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.Queue != nil {
-		w.add(key, PriorityWoken, delay)
-	}
+	w.schedule(key, PriorityWoken, delay)
 }
 
 // Due schedules a pass with low priority. Before the controller runs it does nothing.
-func (w *Wakeups) Due(key apitypes.NamespacedName) {
+func (w *Wakeups) Due(key apitypes.NamespacedName) { w.schedule(key, PriorityPeriodic, 0) }
+
+func (w *Wakeups) schedule(key apitypes.NamespacedName, priority int, delay time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.Queue != nil {
-		w.add(key, PriorityPeriodic, 0)
+		w.add(key, priority, delay)
 	}
 }
 

@@ -33,9 +33,9 @@ func newChurningQueue(t *testing.T) *churningQueue {
 	t.Helper()
 	fake := clocktesting.NewFakeClock(time.Unix(1000, 0))
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Hour, time.Hour)
-	queue := &churningQueue{agingQueue: newAgingQueue("churning", limiter, fake), clock: fake}
-	t.Cleanup(queue.ShutDown)
-	return queue
+	aging, _ := New("churning", limiter, fake).(*agingQueue)
+	t.Cleanup(aging.ShutDown)
+	return &churningQueue{agingQueue: aging, clock: fake}
 }
 
 // churn serves a number of items and returns the names of those that are not busy.
@@ -55,7 +55,7 @@ func (q *churningQueue) churn(count int, busy ...string) (served []string) {
 // wait has some time go by.
 func (q *churningQueue) wait(duration time.Duration) {
 	q.clock.Step(duration)
-	q.age()
+	q.age(0)
 }
 
 func low(priority int, after time.Duration) priorityqueue.AddOpts {

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -20,48 +18,36 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Engine finds dependents by their labels. It is a reconciler.Reconciler.
-type Engine interface {
-	Rebuild(ctx context.Context, request reconciler.RebuildRequest) (reconciler.RebuildResult, error)
-}
-
 // RebuildRequest describes a search for unrecorded dependents.
 type RebuildRequest struct {
-	Engine  Engine
-	OwnerID string
-	// Objects are the generated objects; none if all dependents will be deleted.
-	Objects []client.Object
-	// Namespaces returns the namespaces that may have dependents.
-	Namespaces func() []string
-	Policies   reconciler.Policies
-	// Now is the current time. Kinds that could not be listed are listed again after Relist.
-	Now    time.Time
-	Relist time.Duration
+	// RebuildRequest is the request to the engine, without types. It has no objects if all dependents will be deleted.
+	reconciler.RebuildRequest
+
+	// Find makes the request.
+	Find func(ctx context.Context, request reconciler.RebuildRequest) (reconciler.RebuildResult, error)
+	// Now is the current time.
+	Now time.Time
 	// Leaving is set if all dependents will be deleted, so that Objects does not show their types.
 	Leaving bool
 	// Generation of the component. It counts as observed once the inventory is complete.
 	Generation int64
 }
 
-// Rebuild completes an inventory with gaps by finding dependents by their labels. It does nothing if the inventory is
-// complete.
+// NeedsRebuild reports whether the inventory has gaps, or it is time to retry kinds that could not be listed. They are
+// listed again after the interval.
+func (r *Record) NeedsRebuild(now time.Time, interval time.Duration) bool {
+	return r.gap != "" || len(r.fields.Unlisted()) > 0 && (r.handle.Deleting || now.Sub(r.memory.relisted) >= interval)
+}
+
+// Rebuild completes an inventory by finding dependents by their labels.
 func (r *Record) Rebuild(ctx context.Context, request RebuildRequest) error {
-	if r.gap == "" && !mustListAgain(r, request) {
-		return nil
-	}
-	search := reconciler.RebuildRequest{
-		ID:         request.OwnerID,
-		Known:      *r.fields.Inventory,
-		Objects:    request.Objects,
-		Types:      r.lostTypes(request.Leaving),
-		Namespaces: request.Namespaces(),
-		Policies:   request.Policies,
-	}
-	result, err := request.Engine.Rebuild(ctx, search)
+	search := request.RebuildRequest
+	search.Types = r.lostTypes(request.Leaving)
+	result, err := request.Find(ctx, search)
 	if err == nil && r.gap != "" && len(result.Inventory) < Marked(r.mark.inventory) {
 		// The missing dependents may have kinds that are neither recorded nor generated any more.
 		search.Types = []reconciler.TypeVersionInfo{anyType}
-		result, err = request.Engine.Rebuild(ctx, search)
+		result, err = request.Find(ctx, search)
 	}
 	if err != nil {
 		return fmt.Errorf("rebuilding the inventory: %w", err)
@@ -77,11 +63,6 @@ func (r *Record) Rebuild(ctx context.Context, request RebuildRequest) error {
 		*r.fields.ObservedGeneration = request.Generation
 	}
 	return nil
-}
-
-// mustListAgain reports whether it is time to retry kinds that could not be listed.
-func mustListAgain(r *Record, request RebuildRequest) bool {
-	return len(r.fields.Unlisted()) > 0 && (r.handle.Deleting || request.Now.Sub(r.memory.relisted) >= request.Relist)
 }
 
 // anyType stands for all types of the cluster.

@@ -48,6 +48,8 @@ type Record struct {
 	// Inherited means that the predecessor of this SDK has recorded the inventory, without a mark. As long as it is
 	// set, writes do not add a mark, so that later passes notice it, too.
 	Inherited bool
+	// Cluster identifies the cluster of the dependents, as the next write records it; empty if it is not known.
+	Cluster string
 
 	memory *Memory
 	handle *resource.Handle
@@ -61,9 +63,8 @@ type Record struct {
 	lost bool
 	// gap is the reason why the inventory is not known and must be rebuilt; empty if it is known.
 	gap string
-	// mark is the mark that the pass has read; cluster is that of the next mark.
-	mark    mark
-	cluster string
+	// mark is the mark that the pass has read.
+	mark mark
 	// outdated means that the inventory must be written even if its items have not changed.
 	outdated bool
 	// items are the recorded items.
@@ -95,16 +96,10 @@ func Open(fields Fields, memory *Memory, stores *Stores, limit int) *Record {
 		hooks.Inventory = chunks.ValidInventory(hooks.Inventory)
 	}
 	r := &Record{memory: memory, handle: stores.Handle, stores: stores, fields: fields, limit: limit, mark: fields.takeMark()}
-	r.cluster = r.mark.cluster
+	r.Cluster = r.mark.cluster
 	r.Inherited = r.mark == mark{} && *fields.Digest != "" && len(*fields.Inventory) > 0
 	return r
 }
-
-// Cluster identifies the cluster of the dependents; empty if it is not known.
-func (r *Record) Cluster() string { return r.cluster }
-
-// SetCluster changes the cluster that the next write records.
-func (r *Record) SetCluster(name string) { r.cluster = name }
 
 // NoteLoss marks the record of a component that must have had an inventory as lost, if the status records no
 // dependents.
@@ -450,5 +445,5 @@ func (r *Record) nextMark() mark {
 	if !r.known || r.lost || r.Inherited {
 		return r.mark
 	}
-	return mark{inventory: r.fields.inventoryMark(), cluster: r.cluster}
+	return mark{inventory: r.fields.inventoryMark(), cluster: r.Cluster}
 }

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/apiserver"
@@ -163,7 +164,7 @@ func (h *Handle) written(status map[string]any, patched client.Object) error {
 		return err
 	}
 	// Another client has removed the fields that the server had kept before.
-	lost := Without(Dropped(status, received, "status"), Dropped(h.stored, received, "status"))
+	lost := Dropped(status, received, "status").Difference(Dropped(h.stored, received, "status"))
 	h.version = patched.GetResourceVersion()
 	h.component.SetResourceVersion(h.version)
 	h.base, h.stored = status, received
@@ -178,13 +179,13 @@ func (h *Handle) written(status map[string]any, patched client.Object) error {
 }
 
 // reportDropped reports each dropped field once.
-func (h *Handle) reportDropped(lost []string) {
-	lost = Without(lost, h.memory.reported)
+func (h *Handle) reportDropped(lost sets.Set[string]) {
+	lost = lost.Difference(h.memory.reported)
 	if len(lost) == 0 {
 		return
 	}
-	h.memory.reported = append(h.memory.reported, lost...)
-	fields := strings.Join(lost, ", ")
+	h.memory.reported = lost.Union(h.memory.reported)
+	fields := strings.Join(sets.List(lost), ", ")
 	h.Log.Info("the CustomResourceDefinition of the component is older than this operator and drops fields of its status", "fields", fields)
 	h.Warn("StatusPruned", "the CustomResourceDefinition is older than this operator, and lacks "+texts.Truncate(fields, 800)+"; update it")
 }
@@ -421,7 +422,7 @@ type Memory struct {
 	// sent is the last written status, received the server's version of it; set only if they differ.
 	sent, received map[string]any
 	// reported has the dropped fields that were reported before.
-	reported []string
+	reported sets.Set[string]
 	// rejections is the number of consecutive rejected status writes.
 	rejections int
 }

@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -139,20 +139,15 @@ func MergePatch(from, to map[string]any) map[string]any {
 	return patch
 }
 
-// Dropped returns the paths of fields that were sent and are not in the response, sorted and without indices, such as
+// Dropped returns the paths of fields that were sent and are not in the response, without indices, such as
 // status.inventory[].uid.
-func Dropped(sent, received any, path string) []string {
-	found := map[string]bool{}
+func Dropped(sent, received any, path string) sets.Set[string] {
+	found := sets.Set[string]{}
 	collectDropped(sent, received, path, found)
-	return slices.Sorted(maps.Keys(found))
+	return found
 }
 
-// Without returns the fields that are not among the others.
-func Without(fields, others []string) []string {
-	return slices.DeleteFunc(fields, func(field string) bool { return slices.Contains(others, field) })
-}
-
-func collectDropped(sent, received any, path string, found map[string]bool) {
+func collectDropped(sent, received any, path string, found sets.Set[string]) {
 	switch sent := sent.(type) {
 	case json.RawMessage:
 		back, _ := received.(json.RawMessage)
@@ -173,7 +168,7 @@ func collectDropped(sent, received any, path string, found map[string]bool) {
 				collectDropped(value, back, path+"."+key, found)
 				continue
 			}
-			found[path+"."+key] = true
+			found.Insert(path + "." + key)
 		}
 	case []any:
 		other, _ := received.([]any)

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -89,7 +90,7 @@ func TestDropped(t *testing.T) {
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()
-			expect(t, "dropped", test.want, Dropped(decoded(t, test.sent), decoded(t, test.received), "status"))
+			expect(t, "dropped", sets.New(test.want...), Dropped(decoded(t, test.sent), decoded(t, test.received), "status"))
 		})
 	}
 }

@@ -56,7 +56,7 @@ type DestinationOptions struct {
 
 // OpenDestination returns the destination of a component for one pass.
 func OpenDestination(handle *resource.Handle, record *records.Record, deletionHooks *records.Hooks, options DestinationOptions) *Destination {
-	return &Destination{options: options, handle: handle, record: record, hooks: deletionHooks, cluster: ParseCluster(record.Cluster())}
+	return &Destination{options: options, handle: handle, record: record, hooks: deletionHooks, cluster: ParseCluster(record.Cluster)}
 }
 
 // Target returns the connection to the cluster of the dependents; nil if there is none, or if it is lost.
@@ -97,7 +97,7 @@ func (d *Destination) IsElsewhere() bool {
 
 func (d *Destination) setCluster(cluster Cluster) {
 	d.cluster = cluster
-	d.record.SetCluster(cluster.String())
+	d.record.Cluster = cluster.String()
 }
 
 // leftBehind returns the objects that remain if the target is abandoned.
