@@ -137,8 +137,9 @@ func (r Rules) parse(object *unstructured.Unstructured) (*version, error) {
 		return nil, fmt.Errorf("annotation %s: name %s, with the suffix of the version, has %d characters; must be no more than %d",
 			r.versioned(), v.object.GetName(), length, validation.DNS1123SubdomainMaxLength)
 	}
-	marks := map[string]string{r.versionOf(): object.GetName()}
+	marks := map[string]string{}
 	maps.Copy(marks, v.object.GetAnnotations())
+	marks[r.versionOf()] = object.GetName()
 	v.object.SetAnnotations(marks)
 	return v, nil
 }
