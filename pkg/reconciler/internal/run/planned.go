@@ -319,8 +319,7 @@ func (p *planned) mustRead(t *prepare.Object, d decide.Decision, s decide.Situat
 		// The cache does not show whose an object is, apart from parts of records.
 		return depth >= depthAsked && !s.Proven && s.Seen.Record == ""
 	case decide.Create:
-		// An object that is not in the cache may exist without our label. A dry run of its creation shows that, too.
-		return !s.Proven && (depth == depthAsked || depth == depthCompared && p.preview.IsLocal(t))
+		return p.asksBeforeCreation(t) && !s.Proven
 	case decide.Write, decide.Recreate, decide.Mark:
 		return depth == depthCompared || depth == depthAsked && d.Verb == inventory.VerbAdopted
 	case decide.Verify, decide.Compare:
@@ -330,6 +329,13 @@ func (p *planned) mustRead(t *prepare.Object, d decide.Decision, s decide.Situat
 	case decide.Await, decide.Complete, decide.Dismiss, decide.Cede:
 	}
 	return false
+}
+
+// asksBeforeCreation reports whether to read an object that is not in the cache: it may exist without our label. A dry
+// run of its creation would show that, too.
+func (p *planned) asksBeforeCreation(t *prepare.Object) bool {
+	depth := p.depthOf(t)
+	return depth == depthAsked || depth == depthCompared && p.preview.IsLocal(t)
 }
 
 // lookAgain reads an object. Since a plan is not repeated, it waits before that if another client has changed the
