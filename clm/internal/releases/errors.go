@@ -210,7 +210,7 @@ func (e *InterruptedError) next(isAlone bool) string {
 const shownNotices = 10
 
 func noticeTexts(notices []reconciler.Notice) string {
-	texts := display.Texts(notices, func(n reconciler.Notice) string { return display.Text(n.Object) + " (" + n.Message + ")" })
+	texts := display.Map(notices, func(n reconciler.Notice) string { return display.Text(n.Object) + " (" + n.Message + ")" })
 	return display.Enumerate(texts, shownNotices)
 }
 
@@ -239,7 +239,7 @@ func Summary(err error) string {
 	joined := joinedErrors(err)
 	switch {
 	case len(joined) > 0:
-		return strings.Join(display.Texts(joined, Summary), "; ")
+		return strings.Join(display.Map(joined, Summary), "; ")
 	case errors.As(err, &listed):
 		return listed.summary()
 	default:
