@@ -149,7 +149,7 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 func (o *releaseOptions) request(flags planFlags) operation.Request {
 	return operation.Request{
 		Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
-		Description: o.description, Conflicts: conflictsOf(flags.conflicts), Approved: flags.approved,
+		Description: o.description, Conflicts: operation.Conflicts(flags.conflicts.value), Approved: flags.approved,
 	}
 }
 

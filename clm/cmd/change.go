@@ -89,7 +89,7 @@ func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
 const (
 	conflictsForce  = string(operation.ConflictsForce)
 	conflictsKeep   = string(operation.ConflictsKeep)
-	conflictsRefuse = "refuse"
+	conflictsRefuse = string(operation.ConflictsRefuse)
 )
 
 // addConflictsFlag adds the flag --conflicts. Commands for sources also have the value keep. Commands without sources,
@@ -104,14 +104,6 @@ func addConflictsFlag(flags *pflag.FlagSet, conflicts *choice, keep, byDefault s
 	}
 	flags.Var(conflicts, "conflicts", "what to do if a declared field has another value and belongs to another field manager: force takes the field; "+
 		keep+"refuse ends the command before anything is applied"+byDefault)
-}
-
-// conflictsOf converts a value of --conflicts. A plan does not handle refuse itself; see refusal.
-func conflictsOf(conflicts choice) operation.Conflicts {
-	if conflicts.value == conflictsRefuse {
-		return operation.ConflictsDefault
-	}
-	return operation.Conflicts(conflicts.value)
 }
 
 func addDeletionFlags(flags *pflag.FlagSet, limit *reconciler.MaxDeletions, approved *string) {

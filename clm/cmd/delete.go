@@ -168,11 +168,7 @@ func noteDefinitions(out io.Writer, d *operation.Deletion) {
 
 // textsOf names objects.
 func textsOf[O types.ObjectKey](names *display.Names, objects []O) []string {
-	texts := make([]string, len(objects))
-	for i, object := range objects {
-		texts[i] = names.Of(object)
-	}
-	return texts
+	return display.Map(objects, func(object O) string { return names.Of(object) })
 }
 
 // writeObjects writes a list of names, one per line. On a terminal they are shortened in the middle if they are longer

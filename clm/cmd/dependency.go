@@ -82,14 +82,11 @@ func showDependencies(e *environment, folder string) error {
 	if err != nil {
 		return err
 	}
-	var texts []string
-	for _, dependency := range found {
-		texts = append(texts, dependency.Name+" "+dependency.Versions())
-	}
-	if len(texts) == 0 {
+	if len(found) == 0 {
 		fmt.Fprintf(e.out, "chart %s has no dependencies\n", display.Clean(name))
 		return nil
 	}
+	texts := display.Map(found, func(d helm.Dependency) string { return d.Name + " " + d.Versions() })
 	writeWrapped(e.out, "", display.Clean(fmt.Sprintf("chart %s has its dependencies: %s", name, strings.Join(texts, ", "))))
 	return nil
 }

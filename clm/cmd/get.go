@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/clm/internal/display"
@@ -24,11 +25,7 @@ func newGetCommand(e *environment) *cobra.Command {
 	}
 	command.AddCommand(
 		newGetPartCommand(e, "manifest", "Print the objects of a revision, as they were generated", func(content releases.Content) any {
-			objects := make([]any, len(content.Manifest))
-			for i, object := range content.Manifest {
-				objects[i] = object.Object
-			}
-			return objects
+			return display.Map(content.Manifest, func(object *unstructured.Unstructured) any { return object.Object })
 		}),
 		newGetPartCommand(e, "values", "Print the values of a revision, as they were given", func(content releases.Content) any {
 			if content.Values == nil {

@@ -70,8 +70,8 @@ var credentialFlags = []string{"username", "password", "pass-credentials", "cert
 
 // suggestFlag adds a suggestion to the error about an unknown flag.
 func suggestFlag(command *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) {
+	unknown, isUnknown := errors.AsType[*pflag.NotExistError](err)
+	if !isUnknown {
 		return err
 	}
 	name := unknown.GetSpecifiedName()

@@ -18,18 +18,17 @@ import (
 )
 
 func newHistoryCommand(e *environment) *cobra.Command {
-	var printed output
 	command := &cobra.Command{
 		Use:     "history NAME",
 		Short:   "List the revisions of a release",
 		Example: "  clm history web",
-		RunE: func(command *cobra.Command, args []string) error {
-			return e.withRelease(command.Context(), args[0], func(_ *runner.Connection, release *releases.Release) error {
-				return printHistory(e, release, printed)
-			})
-		},
 	}
-	printed = newOutput(command)
+	printed := newOutput(command)
+	command.RunE = func(command *cobra.Command, args []string) error {
+		return e.withRelease(command.Context(), args[0], func(_ *runner.Connection, release *releases.Release) error {
+			return printHistory(e, release, printed)
+		})
+	}
 	return command
 }
 

@@ -176,9 +176,7 @@ func (o *lintOptions) print(e *environment, findings []operation.Finding) error 
 	}
 	items := make([]any, len(findings))
 	for i, finding := range findings {
-		status := map[string]any{"severity": finding.Severity, "message": finding.Message}
-		addKnown(status, map[string]any{"file": finding.File, "object": finding.Object})
-		items[i] = resource("LintFinding", "", fmt.Sprintf("%s.%d", o.name, i+1), map[string]any{"status": status}).Object
+		items[i] = resource("LintFinding", "", fmt.Sprintf("%s.%d", o.name, i+1), map[string]any{"status": finding}).Object
 	}
 	return printDocuments(e, listOf(items).Object, o.output.value)
 }

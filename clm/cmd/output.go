@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
@@ -183,25 +184,16 @@ func newViewer(e *environment, printed output, watch bool) *viewer {
 	v := &viewer{environment: e, output: printed, style: e.style(e.out), notes: map[display.Note]bool{}, stop: make(chan struct{})}
 	if watch && printed.forPeople() && display.IsAttended(e.out) {
 		v.live = display.NewScreen(e.out)
-		v.over.Go(v.tick)
+		// Ages grow.
+		v.over.Go(func() { wait.Until(v.redraw, time.Second, v.stop) })
 	}
 	return v
 }
 
-// tick redraws the view because ages have grown.
-func (v *viewer) tick() {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			v.mu.Lock()
-			v.draw()
-			v.mu.Unlock()
-		case <-v.stop:
-			return
-		}
-	}
+func (v *viewer) redraw() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.draw()
 }
 
 func (v *viewer) show(next view, notes []display.Note) {
@@ -264,8 +256,6 @@ func (v *viewer) draw() {
 	if v.current == nil {
 		return
 	}
-	// The last column stays empty, because after it the position of the cursor is undefined; the last row is for the
-	// cursor.
 	columns, rows := display.Size(v.out)
 	var text bytes.Buffer
 	v.keep(v.current.write(&text, v.style, columns-1))
@@ -275,9 +265,6 @@ func (v *viewer) draw() {
 	}
 	if room := max(rows-1, 1); len(lines) > room {
 		lines = append(lines[:room-1], v.style.Faint(fmt.Sprintf("… and %d more lines", len(lines)-room+1)))
-	}
-	for i, line := range lines {
-		lines[i] = display.Truncate(line, columns-1)
 	}
 	v.live.Show(lines, columns, rows)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -97,27 +98,26 @@ func addPlanFlags(command *cobra.Command, o *planOptions) {
 }
 
 func runPlan(ctx context.Context, e *environment, o planOptions) error {
-	namespace, err := e.namespace()
-	if err != nil {
-		return err
-	}
 	request := o.request(o.planFlags)
-	request.Namespace = namespace
+	var err error
 	if request.Sources, err = o.sources.load(ctx, e); err != nil {
 		return err
 	}
-	s, err := e.open(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	done := e.announce(comparing)
-	p, err := operation.PlanSources(ctx, s, request, true)
-	done()
-	if err != nil {
-		return err
-	}
-	defer p.Close()
+	return e.with(ctx, false, func(s *runner.Connection, namespace string) error {
+		request.Namespace = namespace
+		done := e.announce(comparing)
+		p, err := operation.PlanSources(ctx, s, request, true)
+		done()
+		if err != nil {
+			return err
+		}
+		defer p.Close()
+		return o.finish(ctx, e, p)
+	})
+}
+
+// finish shows a plan, and saves it if that is requested.
+func (o planOptions) finish(ctx context.Context, e *environment, p *operation.Plan) error {
 	if err := o.print(e, p); err != nil {
 		return err
 	}
@@ -293,17 +293,10 @@ func (o planOptions) print(e *environment, p *operation.Plan) error {
 // plannedChange is the machine-readable form of a change.
 type plannedChange struct {
 	display.Object
-	Wave    int      `json:"wave"`
-	Action  string   `json:"action,omitempty"`
-	Repeats bool     `json:"repeats,omitempty"`
-	Reason  string   `json:"reason,omitempty"`
-	Refusal string   `json:"refusal,omitempty"`
-	Local   bool     `json:"local,omitempty"`
-	Notes   []string `json:"notes,omitempty"`
-	Diff    string   `json:"diff,omitempty"`
-
-	// listed is false for hooks that run again unchanged.
-	listed bool
+	Wave int `json:"wave"`
+	display.Change
+	Repeats bool   `json:"repeats,omitempty"`
+	Diff    string `json:"diff,omitempty"`
 }
 
 // planned returns the changes, with diffs if requested.
@@ -312,14 +305,13 @@ func (o planOptions) planned(p *operation.Plan) []plannedChange {
 	hunks := display.NewWriter(display.DiffOptions{Context: &o.diff.context, ShowSecrets: o.diff.secrets})
 	for _, change := range notable(p) {
 		planned := plannedChange{
-			Object: display.ObjectOf(change.Object), Wave: change.Wave, Action: string(diffAction(change)), Repeats: change.Repeats, Reason: change.Reason,
-			Refusal: change.Refusal, Local: change.Local, Notes: change.Notes, listed: listedAction(change) != display.ActionRepeat,
+			Object: display.ObjectOf(change.Object), Change: shownChange(change, o.diff.show, &display.Names{}), Wave: change.Wave, Repeats: change.Repeats,
 		}
+		planned.Action = diffAction(change)
 		if o.diff.show {
-			whole := shownChange(change, true, &display.Names{})
-			whole.Action = diffAction(change)
-			planned.Diff = strings.TrimRight(hunks.Text(whole), "\n")
+			planned.Diff = strings.TrimRight(hunks.Text(planned.Change), "\n")
 		}
+		planned.Reason = change.Reason
 		changes = append(changes, planned)
 	}
 	return changes
@@ -348,7 +340,8 @@ const (
 // diff. If there is not enough room, rows take precedence over diffs, and changes that a reviewer must not miss over
 // others.
 func (o planOptions) markdown(p *operation.Plan) string {
-	changes := slices.DeleteFunc(o.planned(p), func(change plannedChange) bool { return !change.listed })
+	// Unchanged hooks share one line below the table.
+	changes := slices.DeleteFunc(o.planned(p), func(c plannedChange) bool { return c.Repeats && c.Refusal == "" && len(c.Notes) == 0 })
 	slices.SortStableFunc(changes, func(a, b plannedChange) int { return cmp.Compare(a.rank(), b.rank()) })
 	text := fmt.Sprintf("### Release %s, %s\n\n**%s**, from %s\n", cell(p.Release.String()), revisionText(p), summary(p), cell(sourceTexts(p.Revision.Sources)))
 	table, diffs, left := fitting(changes, markdownLimit)
@@ -403,7 +396,7 @@ func (c plannedChange) rank() int {
 	switch {
 	case c.Refusal != "":
 		return 0
-	case slices.Contains(dangerous, display.Action(c.Action)):
+	case slices.Contains(dangerous, c.Action):
 		return 1
 	default:
 		return 2
@@ -412,7 +405,7 @@ func (c plannedChange) rank() int {
 
 // row returns the row of an object in the table.
 func (c plannedChange) row() string {
-	what, why := c.Action, c.Reason
+	what, why := string(c.Action), c.Reason
 	if c.Refusal != "" {
 		what, why = "**refused**", c.Refusal
 	}

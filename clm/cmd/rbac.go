@@ -18,6 +18,7 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/internal/rights"
@@ -155,10 +156,7 @@ func resolve(ctx context.Context, e *environment, kind schema.GroupKind) (rights
 
 // printRoles writes roles as documents that kubectl can apply.
 func printRoles(e *environment, roles []client.Object, format string) error {
-	documents := make([]any, len(roles))
-	for i, role := range roles {
-		documents[i] = role
-	}
+	documents := display.Map(roles, func(role client.Object) any { return role })
 	if format == outputJSON {
 		return printDocuments(e, listOf(documents).Object, format)
 	}

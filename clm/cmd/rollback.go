@@ -35,8 +35,8 @@ To continue a rollback that has not become ready, run the same command again; th
 				return err
 			}
 			request := operation.RollbackRequest{
-				Name: args[0], Number: revision, Adoption: reconciler.AdoptionPolicy(adopt.value), Description: description, Conflicts: conflictsOf(o.conflicts),
-				Approved: o.approved,
+				Name: args[0], Number: revision, Adoption: reconciler.AdoptionPolicy(adopt.value), Description: description, Approved: o.approved,
+				Conflicts: operation.Conflicts(o.conflicts.value),
 			}
 			return o.run(command.Context(), e, func(s *runner.Connection, namespace string, compare bool) (*operation.Plan, error) {
 				request.Namespace = namespace

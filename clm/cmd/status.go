@@ -17,7 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/views"
 )
 
@@ -62,42 +64,37 @@ func runStatus(ctx context.Context, e *environment, o lookOptions, name string) 
 
 // look shows views of a release, one after the other. It shows one, or with watch all until following.Show returns
 // true. It returns the last snapshot.
-func (o lookOptions) look(ctx context.Context, e *environment, following views.Following, view func(*views.Snapshot) view) (*views.Snapshot, error) {
-	namespace, err := e.namespace()
-	if err != nil {
-		return nil, err
-	}
-	s, err := e.open(ctx, false)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	v := newViewer(e, o.output, o.watch)
-	var last *views.Snapshot
-	enough, gone := following.Show, false
-	following.Namespace, following.Trouble = namespace, v.trouble
-	following.Show = func(snapshot *views.Snapshot) bool {
-		if gone = snapshot.Release == nil; gone {
-			return true
+func (o lookOptions) look(
+	ctx context.Context, e *environment, following views.Following, view func(*views.Snapshot) view,
+) (last *views.Snapshot, err error) {
+	err = e.with(ctx, false, func(s *runner.Connection, namespace string) error {
+		v := newViewer(e, o.output, o.watch)
+		enough, gone := following.Show, false
+		following.Namespace, following.Trouble = namespace, v.trouble
+		following.Show = func(snapshot *views.Snapshot) bool {
+			if gone = snapshot.Release == nil; gone {
+				return true
+			}
+			last = snapshot
+			v.show(view(snapshot), snapshot.Notes)
+			return !o.watch || enough(snapshot)
 		}
-		last = snapshot
-		v.show(view(snapshot), snapshot.Notes)
-		return !o.watch || enough(snapshot)
-	}
-	err = views.Follow(ctx, s, following)
-	if shown := v.close(); err == nil {
-		err = shown
-	}
-	switch {
-	case last == nil && gone:
-		// By now there may be one, but it was not seen.
-		return nil, s.Absent(ctx, namespace, following.Name)
-	case last != nil && ctx.Err() != nil:
-		return nil, &exitError{code: exitInterrupted}
-	case err == nil && gone:
-		fmt.Fprintf(e.err, "release %s no longer exists\n", last.Release)
-		return nil, &exitError{code: exitNotReady}
-	}
+		err := views.Follow(ctx, s, following)
+		if shown := v.close(); err == nil {
+			err = shown
+		}
+		switch {
+		case last == nil && gone:
+			// By now there may be one, but it was not seen.
+			return s.Absent(ctx, namespace, following.Name)
+		case last != nil && ctx.Err() != nil:
+			return &exitError{code: exitInterrupted}
+		case err == nil && gone:
+			fmt.Fprintf(e.err, "release %s no longer exists\n", last.Release)
+			return &exitError{code: exitNotReady}
+		}
+		return err
+	})
 	return last, err
 }
 
@@ -269,7 +266,7 @@ func (v statusView) facts() []fact {
 	for _, d := range v.Dependents {
 		text := string(d.State)
 		if d.State.IsProblem() {
-			text = nodeText(d)
+			text = strings.TrimSuffix(statusText(d)+"; "+live.Reason(d), "; ")
 		}
 		facts = append(facts, fact{d.String(), text})
 	}
@@ -282,31 +279,6 @@ func statusText(node *display.Node) string {
 		return node.Status.String()
 	}
 	return node.Status.String() + ": " + node.Message
-}
-
-// nodeText returns the state of an object and the first reason, if there is one, on one line.
-func nodeText(node *display.Node) string {
-	text := statusText(node)
-	if at, reason := firstReason(node); at == node {
-		text += "; " + reason
-	} else if at != nil {
-		text += "; " + at.Kind + " " + at.Name + ": " + reason
-	}
-	return text
-}
-
-// firstReason returns the first reason of the node or of the objects that it owns, and the object of the reason; nil if
-// there is none.
-func firstReason(node *display.Node) (*display.Node, string) {
-	if len(node.Why) > 0 {
-		return node, node.Why[0].Text
-	}
-	for _, child := range node.Children {
-		if at, reason := firstReason(child); at != nil {
-			return at, reason
-		}
-	}
-	return nil, ""
 }
 
 func (v statusView) object() *unstructured.Unstructured {

@@ -10,9 +10,9 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/internal/concurrent"
@@ -88,7 +88,7 @@ func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 	encoded, failures := make([][]byte, len(objects)), make([]error, len(objects))
 	concurrent.Do(len(objects), func(i int) {
 		var err error
-		if !isHook(objects[i]) || o.includeHooks {
+		if operation.IsRegular(objects[i]) || o.includeHooks {
 			encoded[i], err = manifest.Encode(objects[i].Object)
 		}
 		if err != nil {
@@ -130,14 +130,4 @@ func (o templateOptions) request() (sources.Request, error) {
 		ReleaseHooks:   o.includeHooks,
 		Client:         offline,
 	}, err
-}
-
-// isHook reports whether an object is applied at another time than the others.
-func isHook(object *unstructured.Unstructured) bool {
-	for _, suffix := range []string{types.AnnotationKeySuffixDeletionHook, types.AnnotationKeySuffixReleaseHook} {
-		if _, ok := object.GetAnnotations()[releases.ReconcilerName+"/"+suffix]; ok {
-			return true
-		}
-	}
-	return false
 }

@@ -51,11 +51,7 @@ func runTree(ctx context.Context, e *environment, o treeOptions, name string) er
 		Reasons: reasons,
 		Show:    func(*views.Snapshot) bool { return false },
 	}, func(snapshot *views.Snapshot) view {
-		shown := treeView{snapshot, o.why}
-		if *o.output.flags.OutputFormat == outputName {
-			return namesView{shown}
-		}
-		return shown
+		return treeView{snapshot, o.why, *o.output.flags.OutputFormat == outputName}
 	})
 	return err
 }
@@ -63,15 +59,8 @@ func runTree(ctx context.Context, e *environment, o treeOptions, name string) er
 // outputName is the format of names, as kubectl get has it.
 const outputName = "name"
 
-// namesView shows the objects of a release as a list, so that each has a name of its own. Those that do not exist, or
-// do not belong to the release, are left out.
-type namesView struct{ treeView }
-
-func (v namesView) object() *unstructured.Unstructured {
-	return listOf(appendNames([]any{}, v.Dependents))
-}
-
-// appendNames appends the identities of objects and of the objects that they own.
+// appendNames appends the identities of objects and of the objects that they own. Objects that do not exist, or do not
+// belong to the release, are left out.
 func appendNames(items []any, nodes []*display.Node) []any {
 	for _, node := range nodes {
 		if node.Status == status.NotFoundStatus || node.Status == display.StatusCompleted || node.Status == display.StatusStolen {
@@ -89,6 +78,8 @@ func appendNames(items []any, nodes []*display.Node) []any {
 type treeView struct {
 	*views.Snapshot
 	why bool
+	// names makes the object for programs a list of the objects, so that each has a name of its own.
+	names bool
 }
 
 func (v treeView) write(out io.Writer, style display.Style, width int) error {
@@ -110,6 +101,9 @@ func (v treeView) facts() []fact {
 }
 
 func (v treeView) object() *unstructured.Unstructured {
+	if v.names {
+		return listOf(appendNames([]any{}, v.Dependents))
+	}
 	status := map[string]any{"dependents": append([]*display.Node{}, v.Dependents...)}
 	addKnown(status, map[string]any{"notes": v.Notes})
 	return resource("Tree", v.Release.Namespace, v.Release.Name, map[string]any{"status": status})

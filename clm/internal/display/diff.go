@@ -65,23 +65,23 @@ var notation = []struct {
 	{ActionRepeat, "↻", Style.Faint},
 }
 
-// Change is what would happen to one object.
+// Change is what would happen to one object. Its JSON form is for output for programs.
 type Change struct {
 	// Object is the display name of the object, such as "Deployment default/web".
-	Object string
+	Object string `json:"-"`
 	// Action is what the operation would do.
-	Action Action
+	Action Action `json:"action,omitempty"`
 	// Reason is a text such as "manifest changed"; may be empty.
-	Reason string
+	Reason string `json:"reason,omitempty"`
 	// Refusal is the reason why the operation refuses the action; empty if it does not.
-	Refusal string
+	Refusal string `json:"refusal,omitempty"`
 	// Notes are further lines about the object.
-	Notes []string
+	Notes []string `json:"notes,omitempty"`
 	// Local means that After was computed without the server.
-	Local bool
+	Local bool `json:"local,omitempty"`
 	// Before and After are the content of the object; nil if it does not exist, or if the content is unknown. Write
 	// does not modify them.
-	Before, After map[string]any
+	Before, After map[string]any `json:"-"`
 }
 
 // DiffOptions are the options of WriteDiff and NewWriter.

@@ -35,8 +35,6 @@ func (l *live) take(present moment) time.Duration {
 	}
 	l.drawn = present.now
 	columns, rows := l.size()
-	// The last column stays empty, because after it the position of the cursor is undefined; the last row is for the
-	// cursor.
 	view := view{moment: present, width: columns - 1, height: rows - 1, style: l.style}
 	l.screen.Show(view.lines(), columns, rows)
 	return maxPause
@@ -55,7 +53,7 @@ type view struct {
 	style         Style
 }
 
-// lines returns at most as many lines as the height allows, none wider than the width.
+// lines returns at most as many lines as the height allows. They may be wider than the width.
 func (v view) lines() []string {
 	lines := []string{v.header()}
 	if v.state.Message != "" {
@@ -78,11 +76,7 @@ func (v view) lines() []string {
 	if more > 0 {
 		lines = append(lines, fmt.Sprintf("    … and %d more", more))
 	}
-	lines = lines[:max(0, min(len(lines), v.height))]
-	for i, line := range lines {
-		lines[i] = Truncate(line, v.width)
-	}
-	return lines
+	return lines[:max(0, min(len(lines), v.height))]
 }
 
 // header returns the line about the operation. It shortens the name of the release first.
@@ -180,15 +174,14 @@ func NewScreen(out io.Writer) *Screen {
 	return &Screen{out: out}
 }
 
-// Show replaces the view in one write, and does not rewrite unchanged lines. Lines must be shorter than the width of
-// the terminal, and fewer than its rows. They can only color text; other control sequences are escaped.
+// Show replaces the view in one write, and does not rewrite unchanged lines. Lines must be fewer than the rows of the
+// terminal, because the last one is for the cursor. They are cut so that the last column stays empty, because after it
+// the position of the cursor is undefined. They can only color text; other control sequences are escaped.
 func (s *Screen) Show(lines []string, columns, rows int) {
 	var b strings.Builder
 	lines = slices.Clone(lines)
 	for i, line := range lines {
-		if safe := escape(line, colors); safe != line {
-			lines[i] = Truncate(safe, columns-1)
-		}
+		lines[i] = Truncate(escape(line, colors), columns-1)
 	}
 	if columns != s.columns || rows != s.rows {
 		if len(s.lines) > 0 {
@@ -257,9 +250,6 @@ type change struct{ before, after Dependent }
 func (h *history) advance(state Progress) (phase, message bool, changes []change) {
 	phase, message = state.Phase != h.phase, state.Message != h.message
 	h.phase, h.message = state.Phase, state.Message
-	if h.objects == nil {
-		h.objects = make(map[Object]Dependent, len(state.Objects))
-	}
 	for _, object := range state.Objects {
 		if before := h.objects[object.Object]; !isSame(before, object) {
 			changes = append(changes, change{before, object})

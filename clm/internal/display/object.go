@@ -85,13 +85,13 @@ func KeyOf(object types.ObjectKey) Key { return types.IDOf(object) }
 // Text returns the name of an object in messages.
 func Text[O types.ObjectKey](object O) string { return KeyOf(object).String() }
 
-// Texts returns the text of each element, such as [Text].
-func Texts[T any](list []T, text func(element T) string) []string {
-	texts := make([]string, len(list))
+// Map returns what the function returns for each element, for example [Text].
+func Map[T, R any](list []T, of func(element T) R) []R {
+	results := make([]R, len(list))
 	for i, element := range list {
-		texts[i] = text(element)
+		results[i] = of(element)
 	}
-	return texts
+	return results
 }
 
 // IsJob reports whether an object is a Job, which may remove itself after it has finished.
@@ -433,7 +433,7 @@ func Age(since, now time.Time) string {
 // Kept lists the objects that are kept although they are no longer in the manifests; empty if there are none.
 func Kept(items []*reconciler.InventoryItem) string {
 	kept := slices.DeleteFunc(slices.Clone(items), func(item *reconciler.InventoryItem) bool { return item.Phase != reconciler.PhaseKept })
-	return Enumerate(Texts(kept, Text), maxKept)
+	return Enumerate(Map(kept, Text), maxKept)
 }
 
 // maxKept is the maximum number of objects that Kept names.

@@ -86,11 +86,13 @@ func NewPrinter(options PrinterOptions) Printer {
 	style := options.Color.Style(options.Out)
 	switch {
 	case options.Mode == ModeJSON:
-		return &paced{show: newEvents(options.Out), forgets: true}
+		encoder := json.NewEncoder(options.Out)
+		encoder.SetEscapeHTML(false)
+		return &paced{show: &events{encoder: encoder, said: history{objects: map[Object]Dependent{}}}, forgets: true}
 	case options.Mode == ModeLive || options.Mode == ModeAuto && IsAttended(options.Out):
 		return &paced{show: &live{out: options.Out, size: options.Size, style: style, screen: NewScreen(options.Out)}}
 	default:
-		return &paced{show: &plain{out: options.Out, style: style, waits: map[Object]*waiting{}}}
+		return &paced{show: &plain{out: options.Out, style: style, said: history{objects: map[Object]Dependent{}}, waits: map[Object]*waiting{}}}
 	}
 }
 
@@ -461,12 +463,6 @@ type objectEvent struct {
 type events struct {
 	encoder *json.Encoder
 	said    history
-}
-
-func newEvents(out io.Writer) *events {
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	return &events{encoder: encoder}
 }
 
 func (e *events) take(present moment) time.Duration {

@@ -43,7 +43,11 @@ func Write(w io.Writer, nodes []*Node, options WriteOptions) error {
 		Column{Header: "OBJECT", Fit: Middle}, Column{Header: "STATUS"}, Column{Header: "AGE"},
 		Column{Header: "MESSAGE", Fit: End})}
 	for _, node := range nodes {
-		p.include(node)
+		node.Walk(func(each *Node) {
+			if each == node || !p.Flat {
+				p.names.Include(each)
+			}
+		})
 	}
 	for _, node := range nodes {
 		p.add(node, p.names.Of(node), "", "")
@@ -55,15 +59,6 @@ type printer struct {
 	WriteOptions
 	names *Names
 	table *Table
-}
-
-// include includes a node and, unless Flat is set, the nodes below it.
-func (p *printer) include(node *Node) {
-	if p.Flat {
-		p.names.Include(node)
-		return
-	}
-	node.Walk(func(each *Node) { p.names.Include(each) })
 }
 
 // add adds a node after the given branch, and its reasons and children after the given guides.
@@ -98,7 +93,7 @@ func (p *printer) add(node *Node, title, branch, guides string) {
 const maxFlatReasons = 5
 
 func (p *printer) reasons(node *Node) []string {
-	texts := Texts(node.Why, p.text)
+	texts := Map(node.Why, p.text)
 	if !p.Flat {
 		return texts
 	}

@@ -72,9 +72,9 @@ const (
 	defaultRows    = 24
 )
 
-// IsTerminal reports whether the writer is a terminal.
-func IsTerminal(out io.Writer) bool {
-	fd, ok := descriptor(out)
+// IsTerminal reports whether a writer or a reader is a terminal.
+func IsTerminal(stream any) bool {
+	fd, ok := descriptor(stream)
 	return ok && term.IsTerminal(fd)
 }
 
@@ -115,8 +115,8 @@ func Limit(out io.Writer) int {
 	return columns
 }
 
-func descriptor(out io.Writer) (int, bool) {
-	file, ok := out.(interface{ Fd() uintptr })
+func descriptor(stream any) (int, bool) {
+	file, ok := stream.(interface{ Fd() uintptr })
 	if !ok {
 		return 0, false
 	}
@@ -220,7 +220,7 @@ func OpenDialog(input io.Reader, messages io.Writer) (*Dialog, error) {
 		return &Dialog{Writer: Guard(device), in: device, close: device.Close}, nil
 	case !errors.Is(err, errNoTerminal):
 		return nil, &SilenceError{Reason: err.Error(), Attended: true}
-	case isTerminal(input) && IsTerminal(messages):
+	case IsTerminal(input) && IsTerminal(messages):
 		return &Dialog{Writer: messages, in: input, close: func() error { return nil }}, nil
 	default:
 		return nil, &SilenceError{Reason: "clm cannot ask, because " + err.Error()}
@@ -265,9 +265,4 @@ func (d *Dialog) Ask(ctx context.Context, question string) (string, error) {
 		}
 		return strings.TrimRight(entered.text, "\r\n"), nil
 	}
-}
-
-func isTerminal(input io.Reader) bool {
-	file, isFile := input.(*os.File)
-	return isFile && IsTerminal(file)
 }

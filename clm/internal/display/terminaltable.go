@@ -225,13 +225,13 @@ func (t *Table) line(widths []int, cells []Cell) string {
 			continue
 		}
 		cell := cells[i]
-		text := shorten(cell, column.Fit, widths[i])
+		text := cell.fitting(column.Fit, widths[i])
 		padding := max(widths[i]-Width(text), 0)
 		if column.Right {
 			blanks, padding = blanks+padding, 0
 		}
 		if text != "" {
-			b.WriteString(strings.Repeat(" ", blanks) + paintBehind(text, cell))
+			b.WriteString(strings.Repeat(" ", blanks) + text)
 			blanks = 0
 		}
 		blanks += padding + columnGap
@@ -239,27 +239,22 @@ func (t *Table) line(widths []int, cells []Cell) string {
 	return b.String()
 }
 
-// shorten returns the lead and the text of a cell, shortened to the width.
-func shorten(cell Cell, fit Fit, width int) string {
-	whole := cell.Lead + cell.Text
-	lead := Width(cell.Lead)
+// fitting returns the lead and the colored text of a cell, shortened to the width.
+func (c Cell) fitting(fit Fit, width int) string {
+	text, room := c.Text, width-Width(c.Lead)
 	switch {
-	case fit == Whole || lead+Width(cell.Text) <= width:
-		return whole
-	case fit == End || width-lead < minNameWidth:
-		return Truncate(whole, width)
+	case fit == Whole || Width(text) <= room:
+	case room <= 0:
+		return Truncate(c.Lead, width)
+	case fit == End || room < minNameWidth:
+		text = Truncate(text, room)
 	default:
-		return cell.Lead + Elide(cell.Text, width-lead)
+		text = Elide(text, room)
 	}
-}
-
-// paintBehind colors the text after the lead of a cell.
-func paintBehind(shortened string, cell Cell) string {
-	text, whole := strings.CutPrefix(shortened, cell.Lead)
-	if cell.Paint == nil || !whole {
-		return shortened
+	if c.Paint != nil {
+		text = c.Paint(text)
 	}
-	return cell.Lead + cell.Paint(text)
+	return c.Lead + text
 }
 
 // wrapBelow returns the lines of a text below a row.

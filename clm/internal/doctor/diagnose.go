@@ -242,7 +242,7 @@ func (e *examination) examineNamespace(release *releases.Release) {
 	}
 	reason := "it has deletion hooks, or its deletion has begun"
 	if beyond := release.Beyond(); len(beyond) > 0 {
-		reason = "these objects are not in the namespace, and would be left behind: " + display.Enumerate(display.Texts(beyond, display.Text), shownOutside)
+		reason = "these objects are not in the namespace, and would be left behind: " + display.Enumerate(display.Map(beyond, display.Text), shownOutside)
 	}
 	e.add(Finding{
 		Kind: FindingStuck, Release: release.String(),

@@ -150,8 +150,8 @@ func (r *logReader) pods(ctx context.Context) ([]*corev1.Pod, error) {
 
 // containersOf returns the names of all containers of a pod.
 func containersOf(pod *corev1.Pod) []string {
-	regular := display.Texts(slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers), func(c corev1.Container) string { return c.Name })
-	return append(regular, display.Texts(pod.Spec.EphemeralContainers, func(c corev1.EphemeralContainer) string { return c.Name })...)
+	regular := display.Map(slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers), func(c corev1.Container) string { return c.Name })
+	return append(regular, display.Map(pod.Spec.EphemeralContainers, func(c corev1.EphemeralContainer) string { return c.Name })...)
 }
 
 // runs returns the runs of containers of a pod that have a log.

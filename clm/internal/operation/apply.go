@@ -107,9 +107,9 @@ func (p *Plan) board() *runner.Board {
 
 func applied(plan *Plan, options Options, err error) display.Outcome {
 	release := fmt.Sprintf("release %s, revision %d", plan.Release, plan.Revision.Number)
-	var interrupted *releases.InterruptedError
+	interrupted, isInterrupted := errors.AsType[*releases.InterruptedError](err)
 	switch {
-	case errors.As(err, &interrupted) && interrupted.Untouched:
+	case isInterrupted && interrupted.Untouched:
 		// The planned revision will not exist; another one may have its number.
 		return display.Outcome{Summary: fmt.Sprintf("release %s: %s", plan.Release, releases.Summary(err)), Next: releases.Next(err, plan.Release)}
 	case err != nil && options.Reverts && releases.IsFailure(err) && plan.NeverReady():
@@ -273,29 +273,24 @@ type application struct {
 // CarryOut carries out the plan in an operation on its release, if the release has not changed since the plan was made.
 // Errors are those of Apply.
 func (p *Plan) CarryOut(ctx context.Context, o *runner.Operation, options Options) error {
-	a := &application{operation: o, plan: p, options: options}
-	return a.run(ctx)
-}
-
-func (a *application) run(ctx context.Context) error {
+	a := &application{operation: o, plan: p, options: options, former: p.Release.State, formerMessage: p.Release.Message}
 	err := a.confirm(ctx)
 	// A canceled operation must not plan again, even if its plan is outdated.
-	if canceled := a.operation.CheckCanceled(); canceled != nil {
+	if canceled := o.CheckCanceled(); canceled != nil {
 		return canceled
 	}
 	if err != nil {
 		return err
 	}
-	ctx, stop := a.operation.WatchLock(ctx)
+	ctx, stop := o.WatchLock(ctx)
 	defer stop()
-	a.former, a.formerMessage = a.plan.Release.State, a.plan.Release.Message
 	if err := a.enter(ctx); err != nil {
-		return a.operation.UnlessChanged(err)
+		return o.UnlessChanged(err)
 	}
 	// The record of enter is complete before the operation can be canceled.
-	ctx, stopListening := a.operation.UntilCanceled(ctx)
+	ctx, stopListening := o.UntilCanceled(ctx)
 	defer stopListening()
-	ctx, stopTimer := runner.Limited(ctx, a.options.Timeout)
+	ctx, stopTimer := runner.Limited(ctx, options.Timeout)
 	defer stopTimer()
 	result, err := a.converge(ctx)
 	left := a.leave(ctx, result, err)

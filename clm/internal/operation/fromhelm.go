@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
+	helmtime "helm.sh/helm/v3/pkg/time"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +29,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/gitops"
 	"github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/manifest"
@@ -156,20 +157,16 @@ func (r *HelmRelease) choose(ctx context.Context, plan *Plan) error {
 		placed = append(placed, each)
 	}
 	found := make([]*metav1.PartialObjectMetadata, len(placed))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readsAtOnce)
-	for i, object := range placed {
-		group.Go(func() error {
-			found[i] = &metav1.PartialObjectMetadata{}
-			found[i].SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
-			err := clnt.Get(ctx, client.ObjectKey{Namespace: object.Namespace, Name: object.Name}, found[i])
-			if err != nil && !apierrors.IsNotFound(err) && !cluster.IsNoMatch(err) {
-				return fmt.Errorf("reading %s: %w", object, err)
-			}
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
+	err := concurrent.Each(readsAtOnce, placed, func(i int, object display.Object) error {
+		found[i] = &metav1.PartialObjectMetadata{}
+		found[i].SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
+		err := clnt.Get(ctx, client.ObjectKey{Namespace: object.Namespace, Name: object.Name}, found[i])
+		if err != nil && !apierrors.IsNotFound(err) && !cluster.IsNoMatch(err) {
+			return fmt.Errorf("reading %s: %w", object, err)
+		}
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	for i, object := range placed {
@@ -400,11 +397,11 @@ type helmContent struct {
 	Namespace string `json:"namespace"`
 	Version   int64  `json:"version"`
 	Info      struct {
-		// FirstDeployed and LastDeployed are empty, or missing, if they are not known.
-		FirstDeployed string `json:"first_deployed"`
-		LastDeployed  string `json:"last_deployed"`
-		Description   string `json:"description"`
-		Notes         string `json:"notes"`
+		// FirstDeployed and LastDeployed are zero if they are not known.
+		FirstDeployed helmtime.Time `json:"first_deployed"`
+		LastDeployed  helmtime.Time `json:"last_deployed"`
+		Description   string        `json:"description"`
+		Notes         string        `json:"notes"`
 	} `json:"info"`
 	Chart struct {
 		Metadata struct {
@@ -448,18 +445,9 @@ func (r *HelmRelease) decode(number int64, data []byte) error {
 	if r.values = decoded.Config; r.values == nil {
 		r.values = map[string]any{}
 	}
-	var created time.Time
-	for _, text := range []string{decoded.Info.LastDeployed, decoded.Info.FirstDeployed} {
-		if text == "" || !created.IsZero() {
-			continue
-		}
-		if created, err = time.Parse(time.RFC3339, text); err != nil {
-			return fmt.Errorf("decoding a time: %w", err)
-		}
-	}
-	chart := decoded.Chart.Metadata
+	created, chart := cmp.Or(decoded.Info.LastDeployed, decoded.Info.FirstDeployed), decoded.Chart.Metadata
 	r.Deployed = releases.Revision{
-		Number: number, Created: created.UTC().Truncate(time.Second), Description: "Helm: " + decoded.Info.Description, Installed: number > 1,
+		Number: number, Created: created.UTC().Truncate(time.Second).Time, Description: "Helm: " + decoded.Info.Description, Installed: number > 1,
 		Sources: []releases.Source{{Reference: chart.Name, Kind: sources.Chart, Name: chart.Name, Version: chart.Version, AppVersion: chart.AppVersion}},
 	}
 	return nil

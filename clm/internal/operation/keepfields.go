@@ -36,6 +36,9 @@ const (
 	// ConflictsKeep takes only those that the manifest has changed since the last revision that was ready, and leaves
 	// all others to their managers, in this revision and in later ones.
 	ConflictsKeep Conflicts = "keep"
+	// ConflictsRefuse is like ConflictsDefault for a plan. Its user refuses the plan if it takes fields; see
+	// [Plan.Conflicting].
+	ConflictsRefuse Conflicts = "refuse"
 )
 
 const (

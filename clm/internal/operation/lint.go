@@ -24,15 +24,15 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// Finding is one problem of the sources.
+// Finding is one problem of the sources. It is its form in output for programs.
 type Finding struct {
-	Severity linter.Severity
+	Severity linter.Severity `json:"severity"`
 	// File begins with the name of the chart. For other sources, it is the reference. Empty if it is not known.
-	File string
+	File string `json:"file,omitempty"`
 	// Object is the rendered object; empty if the finding is about a file.
-	Object string
+	Object string `json:"object,omitempty"`
 	// Message describes the problem.
-	Message string
+	Message string `json:"message"`
 
 	of reconciler.ObjectInfo // the object, if the finding is one of the API server
 }
@@ -101,13 +101,10 @@ func (f Finding) from(objects []*unstructured.Unstructured, origins []string) Fi
 // askServer plans to apply the sources, with a dry run of each object on the server.
 func askServer(ctx context.Context, request LintRequest) ([]Finding, error) {
 	plan, err := PlanSources(ctx, request.Connection, request.Request, true)
-	var refused *reconciler.RefusedError
+	refused, isRefused := errors.AsType[*reconciler.RefusedError](err)
 	switch {
-	case errors.As(err, &refused):
-		var answers []Finding
-		for _, problem := range refused.Problems {
-			answers = append(answers, Finding{Severity: linter.Error, Message: problem})
-		}
+	case isRefused:
+		answers := display.Map(refused.Problems, func(problem string) Finding { return Finding{Severity: linter.Error, Message: problem} })
 		return append(answers, Finding{Severity: linter.Info, Message: "the API server was not asked about the other objects, because of these errors"}), nil
 	case err != nil:
 		return nil, err

@@ -261,8 +261,7 @@ func (p *Plan) TakeOver(objects ...types.ObjectKey) { p.takeOver = append(p.take
 // ofRecord adds advice to an error about objects that the engine refuses: objects of a recorded revision can only be
 // replaced by a new revision.
 func (p *Plan) ofRecord(err error) error {
-	var rejected *reconciler.RefusedError
-	if p.Operation == Apply || !errors.As(err, &rejected) {
+	if _, rejected := errors.AsType[*reconciler.RefusedError](err); p.Operation == Apply || !rejected {
 		return err
 	}
 	name, namespace := p.Release.Name, p.Release.Namespace
@@ -298,12 +297,8 @@ func ownerOf(target *runner.Target, release *releases.Release) reconciler.Owner 
 
 // lacksNamespace reports whether a request has failed because the namespace does not exist.
 func lacksNamespace(err error) bool {
-	var status apierrors.APIStatus
-	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
-		return false
-	}
-	details := status.Status().Details
-	return details != nil && details.Kind == "namespaces"
+	status, found := errors.AsType[*apierrors.StatusError](err)
+	return found && apierrors.IsNotFound(err) && status.ErrStatus.Details != nil && status.ErrStatus.Details.Kind == "namespaces"
 }
 
 // isMissing reports whether the namespace of a new release does not exist. If the user may not read the namespace, it
@@ -435,11 +430,7 @@ const shownObjects = 10
 
 // objectTexts lists up to shownObjects objects for people, and counts the others.
 func objectTexts(list []dependent) string {
-	texts := make([]string, len(list))
-	for i, object := range list {
-		texts[i] = object.String()
-	}
-	return display.Enumerate(texts, shownObjects)
+	return display.Enumerate(display.Map(list, dependent.String), shownObjects)
 }
 
 // DriftState is what will happen to an object that differs from its revision.

@@ -199,11 +199,7 @@ func inputs(content releases.Content, revision releases.Revision) (string, error
 // distinct returns the input for the digest of objects: the objects in their order, or sorted digests of them.
 func distinct(objects []*unstructured.Unstructured, sorted bool) (any, error) {
 	if !sorted {
-		contents := make([]map[string]any, len(objects))
-		for i, object := range objects {
-			contents[i] = object.Object
-		}
-		return contents, nil
+		return display.Map(objects, (*unstructured.Unstructured).UnstructuredContent), nil
 	}
 	digests := make([]string, len(objects))
 	for i, object := range objects {
@@ -246,9 +242,5 @@ func ManifestHooks(manifest []*unstructured.Unstructured, value string) []*unstr
 
 // ManifestObjects converts the type of the slice to that of the engine.
 func ManifestObjects(manifest []*unstructured.Unstructured) []client.Object {
-	objects := make([]client.Object, len(manifest))
-	for i, object := range manifest {
-		objects[i] = object
-	}
-	return objects
+	return display.Map(manifest, func(object *unstructured.Unstructured) client.Object { return object })
 }

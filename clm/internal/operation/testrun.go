@@ -123,11 +123,11 @@ func tested(release *releases.Release, results []TestResult, err error) display.
 		}
 	}
 	counts := fmt.Sprintf("release %s: %d of %d tests passed", release, passed, len(results))
-	var notReady *releases.NotReadyError
+	notReady, isNotReady := errors.AsType[*releases.NotReadyError](err)
 	switch {
 	case err == nil:
 		return display.Outcome{Done: true, Summary: counts}
-	case len(results) == 0 || !errors.As(err, &notReady):
+	case len(results) == 0 || !isNotReady:
 		return display.Outcome{Summary: fmt.Sprintf("release %s was not tested: %s", release, releases.Summary(err))}
 	case notReady.Timeout > 0 || err.Error() != notReady.Error():
 		return display.Outcome{Summary: counts + "; " + releases.Summary(err)}
@@ -147,10 +147,7 @@ func testsOf(ctx context.Context, records *releases.Store, release *releases.Rel
 		return nil, err
 	}
 	tests := ManifestHooks(content.Manifest, types.ReleaseHookTest)
-	names := make([]string, len(tests))
-	for i, test := range tests {
-		names[i] = test.GetName()
-	}
+	names := display.Map(tests, (*unstructured.Unstructured).GetName)
 	for _, name := range slices.Concat(request.Only, request.Except) {
 		switch {
 		case len(names) == 0:
@@ -264,19 +261,16 @@ func (r TestResult) isRemoved() bool {
 	return afterSuccess && r.State == Passed || afterFailure && r.State == Failed
 }
 
-// isItemOf reports whether the item belongs to the object of the test.
-func (r *TestRun) isItemOf(test *unstructured.Unstructured, item *reconciler.InventoryItem) bool {
-	return test.GroupVersionKind().GroupKind() == item.GroupVersionKind().GroupKind() && test.GetName() == item.Name &&
-		(test.GetNamespace() == item.Namespace || test.GetNamespace() == "" && item.Namespace == r.Release.Namespace)
-}
-
 // judge returns the results of the tests, in the order of their waves.
 func (r *TestRun) judge(result reconciler.Result) []TestResult {
 	failed, waits := releases.Messages(result.Failures), releases.Messages(result.Waits)
 	results := make([]TestResult, 0, len(r.tests))
 	for _, test := range r.tests {
 		judged := TestResult{Test: display.ObjectOf(test), State: NotRun, hook: test}
-		if at := slices.IndexFunc(result.Inventory, func(item *reconciler.InventoryItem) bool { return r.isItemOf(test, item) }); at >= 0 {
+		isOfTest := func(item *reconciler.InventoryItem) bool {
+			return keyIn(r.Release.Namespace, item) == keyIn(r.Release.Namespace, test)
+		}
+		if at := slices.IndexFunc(result.Inventory, isOfTest); at >= 0 {
 			item := result.Inventory[at]
 			judged.item, judged.Test = item, display.ObjectOf(item)
 			key := display.KeyOf(item)

@@ -184,7 +184,7 @@ func withNotices(text, separator string, notices []reconciler.Notice) string {
 	if len(notices) == 0 {
 		return text
 	}
-	texts := display.Texts(notices, func(n reconciler.Notice) string { return display.Text(n.Object) + " (" + n.Message + ")" })
+	texts := display.Map(notices, func(n reconciler.Notice) string { return display.Text(n.Object) + " (" + n.Message + ")" })
 	return text + separator + display.Enumerate(texts, shownNotices)
 }
 
@@ -213,7 +213,7 @@ func Summary(err error) string {
 	joined := joinedErrors(err)
 	switch {
 	case len(joined) > 0:
-		return strings.Join(display.Texts(joined, Summary), "; ")
+		return strings.Join(display.Map(joined, Summary), "; ")
 	case errors.As(err, &listed):
 		return listed.summary()
 	default:

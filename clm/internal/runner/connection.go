@@ -288,7 +288,7 @@ func denoted[O types.ObjectKey](r *reference, among []O) []O {
 
 // ambiguous returns the RefusedError about a text that denotes several objects.
 func ambiguous[O types.ObjectKey](r *reference, scope string, candidates []O) error {
-	texts := display.Texts(candidates, display.Text)
+	texts := display.Map(candidates, display.Text)
 	return releases.Refused("%s matches several objects in %s: %s; specify the group or the namespace", r.text, scope, strings.Join(texts, ", "))
 }
 

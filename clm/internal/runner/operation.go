@@ -344,7 +344,7 @@ func Unapproved(held *reconciler.HeldDeletions) error {
 
 // Names lists the objects whose deletion has to be approved.
 func Names(held *reconciler.HeldDeletions) []string {
-	return display.Texts(held.Objects, reconciler.ObjectInfo.String)
+	return display.Map(held.Objects, reconciler.ObjectInfo.String)
 }
 
 // ended returns the error for a context that has ended because of cause. The failure is the error of the last completed
@@ -449,7 +449,7 @@ func awaited(result reconciler.Result) (coming, going []int) {
 
 // waveTexts lists waves, followed by "is" or "are".
 func waveTexts(waves []int) string {
-	texts := display.Texts(waves, types.WaveText)
+	texts := display.Map(waves, types.WaveText)
 	last := len(texts) - 1
 	if last == 0 {
 		return texts[0] + " is"

@@ -91,7 +91,7 @@ func loadFolder(ctx context.Context, folder string, input *input, options Option
 	if err != nil {
 		return member{}, err
 	}
-	names := display.Texts(entries, fs.DirEntry.Name)
+	names := display.Map(entries, fs.DirEntry.Name)
 	switch {
 	case slices.Contains(names, chartFile):
 		return loadChartFolder(folder, options)

@@ -149,7 +149,7 @@ func (s *Set) WithHooks(names []string) (*Set, error) {
 
 // Hooks returns the names of the tools whose hooks and waves are honored.
 func (s *Set) Hooks() []string {
-	return display.Texts(s.hooks, func(tool manifests.HookTool) string { return string(tool) })
+	return display.Map(s.hooks, func(tool manifests.HookTool) string { return string(tool) })
 }
 
 // Sources returns descriptions of the sources, in the order of their references.

@@ -148,7 +148,7 @@ func (f *follower) watch(ctx context.Context, release *releases.Release) {
 	if release == nil {
 		release = &releases.Release{}
 	}
-	wanted := strings.Join(display.Texts(release.Inventory, display.Text), "\n")
+	wanted := strings.Join(display.Map(release.Inventory, display.Text), "\n")
 	if wanted == f.watched {
 		return
 	}

@@ -302,8 +302,8 @@ func Inspection(c *runner.Connection, release *releases.Release, items []*reconc
 // Unready reports on the dependents and deletion hooks that are not ready according to the error of an operation. It
 // returns nil for errors other than NotReadyError.
 func Unready(ctx context.Context, c *runner.Connection, release *releases.Release, err error) (*live.Report, error) {
-	var notReady *releases.NotReadyError
-	if !errors.As(err, &notReady) {
+	notReady, found := errors.AsType[*releases.NotReadyError](err)
+	if !found {
 		return nil, nil
 	}
 	items := runner.Noticed(slices.Concat(release.Inventory, release.HookInventory), notReady.Waits)
