@@ -39,8 +39,7 @@ func parametersOf(spec any) (map[string]any, error) {
 	for _, name := range own {
 		delete(parameters, name)
 	}
-	_, err = filled(spare, parameters, false)
-	return parameters, err
+	return parameters, fillIn(spare, parameters)
 }
 
 // clearOwn clears embedded structs for the reconciler in a struct that is a copy. It returns their names in JSON; those
@@ -80,62 +79,48 @@ func copyOf(value reflect.Value) reflect.Value {
 	return spare
 }
 
-// filled fills the JSON form of a value with the content of references that have the tag loadedAs, and returns it. If
-// loaded is set, the value is such a reference, or a list or map of them, and its content is returned; nil for a
-// reference that is not set.
-func filled(value reflect.Value, form any, loaded bool) (any, error) {
-	switch {
-	case form == nil:
-		return nil, nil
-	case isObjectReference(value.Type()) && loaded:
-		return contentOf(value), nil
-	case isObjectReference(value.Type()):
-		return form, nil
+// fillIn replaces references by their content. The content is the JSON form of the value.
+func fillIn(value reflect.Value, content any) error {
+	if isObjectReference(value.Type()) || content == nil {
+		return nil
 	}
 	switch value.Kind() {
 	case reflect.Pointer:
 		if !value.IsNil() {
-			return filled(value.Elem(), form, loaded)
+			return fillIn(value.Elem(), content)
 		}
 	case reflect.Interface:
 		if value.Elem().Kind() == reflect.Pointer {
-			return filled(value.Elem(), form, loaded)
+			return fillIn(value.Elem(), content)
 		}
 	case reflect.Struct:
-		if loaded {
-			return filled(value.Field(embeddedReference(value.Type())), form, true)
-		}
-		if fields, ok := form.(map[string]any); ok {
-			return form, fillStruct(value, fields)
+		if fields, ok := content.(map[string]any); ok {
+			return fillStruct(value, fields)
 		}
 	case reflect.Slice, reflect.Array:
-		if items, ok := form.([]any); ok && len(items) == value.Len() {
-			return items, fillList(value, items, loaded)
+		if items, ok := content.([]any); ok && len(items) == value.Len() {
+			return fillList(value, items)
 		}
 	case reflect.Map:
-		if items, ok := form.(map[string]any); ok {
-			return items, fillMap(value, items, loaded)
+		if items, ok := content.(map[string]any); ok {
+			return fillMap(value, items)
 		}
 	}
-	return form, nil
+	return nil
 }
 
-func fillList(value reflect.Value, form []any, loaded bool) (err error) {
-	for i, item := range form {
-		if form[i], err = filled(value.Index(i), item, loaded); err != nil {
+func fillList(value reflect.Value, content []any) error {
+	for i, item := range content {
+		if err := fillIn(value.Index(i), item); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func fillMap(value reflect.Value, form map[string]any, loaded bool) (err error) {
+func fillMap(value reflect.Value, content map[string]any) error {
 	for _, key := range value.MapKeys() {
-		name := fmt.Sprint(key)
-		if form[name] == nil {
-			continue
-		}
-		if form[name], err = filled(value.MapIndex(key), form[name], loaded); err != nil {
+		if err := fillIn(value.MapIndex(key), content[fmt.Sprint(key)]); err != nil {
 			return err
 		}
 	}
@@ -154,12 +139,10 @@ func fillStruct(value reflect.Value, content map[string]any) error {
 		case loadedAs != "" && !isReference(field.Type):
 			return fmt.Errorf("field %s of type %s has the tag %s:%q, but holds no reference to a ConfigMap or Secret", field.Name, value.Type(), tagLoadedAs, loadedAs)
 		case loadedAs != "":
-			found, err := filled(inner, content[name], true)
+			given := content[name]
 			delete(content, name)
-			if err != nil {
-				return err
-			}
-			if found == nil || loadedAs == "-" {
+			found, set := contentOf(inner)
+			if given == nil || !set || loadedAs == "-" {
 				continue
 			}
 			if _, taken := loaded[loadedAs]; taken {
@@ -171,7 +154,7 @@ func fillStruct(value reflect.Value, content map[string]any) error {
 			if name != "" {
 				nested = content[name]
 			}
-			if _, err := filled(inner, nested, false); err != nil {
+			if err := fillIn(inner, nested); err != nil {
 				return err
 			}
 		}
@@ -202,12 +185,39 @@ func embeddedReference(t reflect.Type) int {
 	return -1
 }
 
-// contentOf returns the content of a reference; nil if it is not set.
-func contentOf(value reflect.Value) any {
-	// Values of maps have no address.
-	reference, _ := copyOf(value).Addr().Interface().(objectReference)
-	if _, name := reference.target(); name == "" {
-		return nil
+// contentOf returns the content of references; false if there is none.
+func contentOf(value reflect.Value) (content any, set bool) {
+	if isObjectReference(value.Type()) {
+		if !value.CanAddr() { // the value of a map
+			value = copyOf(value)
+		}
+		reference, _ := value.Addr().Interface().(objectReference)
+		if _, name := reference.target(); name == "" {
+			return nil, false
+		}
+		return reference.content(), true
 	}
-	return reference.content()
+	switch value.Kind() {
+	case reflect.Pointer:
+		if value.IsNil() {
+			return nil, false
+		}
+		return contentOf(value.Elem())
+	case reflect.Struct:
+		return contentOf(value.Field(embeddedReference(value.Type())))
+	case reflect.Slice, reflect.Array:
+		list := make([]any, value.Len())
+		for i := range list {
+			list[i], _ = contentOf(value.Index(i))
+		}
+		return list, true
+	case reflect.Map:
+		items := map[string]any{}
+		for _, key := range value.MapKeys() {
+			items[fmt.Sprint(key)], _ = contentOf(value.MapIndex(key))
+		}
+		return items, true
+	default:
+		return nil, false
+	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -223,13 +223,15 @@ func examineMetadata(object *unstructured.Unstructured) string {
 	}
 	metadata := &metav1.ObjectMeta{Namespace: object.GetNamespace(), Name: object.GetName(), Labels: object.GetLabels(), Annotations: object.GetAnnotations()}
 	isNamespaced := metadata.Namespace != ""
-	// All types share the rules for segments of paths.
-	problems := validation.ValidateObjectMeta(metadata, isNamespaced, path.ValidatePathSegmentName, field.NewPath("metadata"))
+	problems := validation.ValidateObjectMeta(metadata, isNamespaced, isPathSegment, field.NewPath("metadata"))
 	if len(problems) == 0 {
 		return ""
 	}
 	return problems.ToAggregate().Error()
 }
+
+// isPathSegment checks the rules for names that all types share.
+func isPathSegment(name string, _ bool) []string { return content.IsPathSegmentName(name) }
 
 // place puts a namespaced object of an ObjectSet into the namespace of the set. It returns the problem of its
 // namespace, if any.

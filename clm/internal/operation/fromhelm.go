@@ -17,7 +17,6 @@ import (
 	"strings"
 	"time"
 
-	helmtime "helm.sh/helm/v3/pkg/time"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -397,11 +396,11 @@ type helmContent struct {
 	Namespace string `json:"namespace"`
 	Version   int64  `json:"version"`
 	Info      struct {
-		// FirstDeployed and LastDeployed are zero if they are not known.
-		FirstDeployed helmtime.Time `json:"first_deployed"`
-		LastDeployed  helmtime.Time `json:"last_deployed"`
-		Description   string        `json:"description"`
-		Notes         string        `json:"notes"`
+		// FirstDeployed and LastDeployed are empty, or missing, if they are not known.
+		FirstDeployed string `json:"first_deployed"`
+		LastDeployed  string `json:"last_deployed"`
+		Description   string `json:"description"`
+		Notes         string `json:"notes"`
 	} `json:"info"`
 	Chart struct {
 		Metadata struct {
@@ -445,9 +444,18 @@ func (r *HelmRelease) decode(number int64, data []byte) error {
 	if r.values = decoded.Config; r.values == nil {
 		r.values = map[string]any{}
 	}
-	created, chart := cmp.Or(decoded.Info.LastDeployed, decoded.Info.FirstDeployed), decoded.Chart.Metadata
+	var created time.Time
+	for _, text := range []string{decoded.Info.LastDeployed, decoded.Info.FirstDeployed} {
+		if text == "" || !created.IsZero() {
+			continue
+		}
+		if created, err = time.Parse(time.RFC3339, text); err != nil {
+			return fmt.Errorf("decoding a time: %w", err)
+		}
+	}
+	chart := decoded.Chart.Metadata
 	r.Deployed = releases.Revision{
-		Number: number, Created: created.UTC().Truncate(time.Second).Time, Description: "Helm: " + decoded.Info.Description, Installed: number > 1,
+		Number: number, Created: created.UTC().Truncate(time.Second), Description: "Helm: " + decoded.Info.Description, Installed: number > 1,
 		Sources: []releases.Source{{Reference: chart.Name, Kind: sources.Chart, Name: chart.Name, Version: chart.Version, AppVersion: chart.AppVersion}},
 	}
 	return nil

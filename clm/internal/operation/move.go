@@ -240,8 +240,7 @@ func (t *Transfer) choose(ctx context.Context, texts []string) ([]dependent, err
 		}
 		there := findHeld(has, object)
 		hasIt := there >= 0 && has[there].rendered >= 0
-		// The move is complete if both releases have recorded it as well.
-		if isComplete := at < 0 && hasIt && owner.Is(releases.OwnerID(t.To.Release.Namespace, t.To.Release.Name)); !isComplete {
+		if !t.isSettled(owner, at >= 0, hasIt) {
 			t.left++
 		}
 		if hasIt {
@@ -254,6 +253,12 @@ func (t *Transfer) choose(ctx context.Context, texts []string) ([]dependent, err
 	}
 	forget(t.From.Release, leaving)
 	return leaving, t.takeIn(coming)
+}
+
+// isSettled reports whether the move of an object is complete: the receiver owns it, and both releases have recorded
+// that.
+func (t *Transfer) isSettled(owner releases.OwnerMark, had, has bool) bool {
+	return !had && has && owner.Is(releases.OwnerID(t.To.Release.Namespace, t.To.Release.Name))
 }
 
 // takeIn adds the objects to the revision of the receiver.
