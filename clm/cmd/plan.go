@@ -19,7 +19,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -98,26 +97,27 @@ func addPlanFlags(command *cobra.Command, o *planOptions) {
 }
 
 func runPlan(ctx context.Context, e *environment, o planOptions) error {
+	namespace, err := e.namespace()
+	if err != nil {
+		return err
+	}
 	request := o.request(o.planFlags)
-	var err error
+	request.Namespace = namespace
 	if request.Sources, err = o.sources.load(ctx, e); err != nil {
 		return err
 	}
-	return e.with(ctx, false, func(s *runner.Connection, namespace string) error {
-		request.Namespace = namespace
-		done := e.announce(comparing)
-		p, err := operation.PlanSources(ctx, s, request, true)
-		done()
-		if err != nil {
-			return err
-		}
-		defer p.Close()
-		return o.finish(ctx, e, p)
-	})
-}
-
-// finish shows a plan, and saves it if that is requested.
-func (o planOptions) finish(ctx context.Context, e *environment, p *operation.Plan) error {
+	s, err := e.open(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	done := e.announce(comparing)
+	p, err := operation.PlanSources(ctx, s, request, true)
+	done()
+	if err != nil {
+		return err
+	}
+	defer p.Close()
 	if err := o.print(e, p); err != nil {
 		return err
 	}
@@ -311,7 +311,8 @@ func (o planOptions) planned(p *operation.Plan) []plannedChange {
 		if o.diff.show {
 			planned.Diff = strings.TrimRight(hunks.Text(planned.Change), "\n")
 		}
-		planned.Reason = change.Reason
+		// Programs get the reason even if the action implies it. Both forms of the object are only for the diff.
+		planned.Reason, planned.Before, planned.After = change.Reason, nil, nil
 		changes = append(changes, planned)
 	}
 	return changes

@@ -186,15 +186,18 @@ func (e *environment) with(ctx context.Context, events bool, use func(s *runner.
 	return use(s, namespace)
 }
 
-// withScope is like with, for output for people. If all is set, it passes an empty namespace, which means all
-// namespaces.
+// withScope is like with, for output for people. If all is set, it ignores the namespace of the command line and passes
+// an empty one, which means all namespaces.
 func (e *environment) withScope(ctx context.Context, all bool, use func(s *runner.Connection, namespace string) error) error {
-	return e.with(ctx, false, func(s *runner.Connection, namespace string) error {
-		if all {
-			namespace = ""
-		}
-		return use(s, namespace)
-	})
+	if !all {
+		return e.with(ctx, false, use)
+	}
+	s, err := e.open(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return use(s, "")
 }
 
 // withRelease is like with, for output for people, and also reads the named release.

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/views"
@@ -266,7 +265,7 @@ func (v statusView) facts() []fact {
 	for _, d := range v.Dependents {
 		text := string(d.State)
 		if d.State.IsProblem() {
-			text = strings.TrimSuffix(statusText(d)+"; "+live.Reason(d), "; ")
+			text = nodeText(d)
 		}
 		facts = append(facts, fact{d.String(), text})
 	}
@@ -279,6 +278,31 @@ func statusText(node *display.Node) string {
 		return node.Status.String()
 	}
 	return node.Status.String() + ": " + node.Message
+}
+
+// nodeText returns the state of an object and the first reason, if there is one, on one line.
+func nodeText(node *display.Node) string {
+	text := statusText(node)
+	if at, reason := firstReason(node); at == node {
+		text += "; " + reason
+	} else if at != nil {
+		text += "; " + at.Kind + " " + at.Name + ": " + reason
+	}
+	return text
+}
+
+// firstReason returns the first reason of the node or of the objects that it owns, and the object of the reason; nil if
+// there is none.
+func firstReason(node *display.Node) (*display.Node, string) {
+	if len(node.Why) > 0 {
+		return node, node.Why[0].Text
+	}
+	for _, child := range node.Children {
+		if at, reason := firstReason(child); at != nil {
+			return at, reason
+		}
+	}
+	return nil, ""
 }
 
 func (v statusView) object() *unstructured.Unstructured {

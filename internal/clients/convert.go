@@ -9,11 +9,11 @@ import (
 	"reflect"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/tools/pager"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
@@ -74,18 +74,22 @@ func Normalize(objects []client.Object) error {
 func EachListed[O runtime.Object](
 	ctx context.Context, reader client.Reader, empty client.ObjectList, pageSize int64, use func(object O), options ...client.ListOption,
 ) error {
-	pages := &pager.ListPager{PageSize: pageSize, PageFn: func(ctx context.Context, page metav1.ListOptions) (runtime.Object, error) {
+	for next := ""; ; {
 		// Each page has a list of its own, because decoding into a non-empty list keeps old content.
-		list, _ := empty.DeepCopyObject().(client.ObjectList)
-		err := reader.List(ctx, list, append(slices.Clone(options), client.Limit(page.Limit), client.Continue(page.Continue))...)
-		return list, err
-	}}
-	return pages.EachListItem(ctx, metav1.ListOptions{}, func(object runtime.Object) error {
-		if object, ok := object.(O); ok {
-			use(object)
+		page, _ := empty.DeepCopyObject().(client.ObjectList)
+		if err := reader.List(ctx, page, append(slices.Clone(options), client.Limit(pageSize), client.Continue(next))...); err != nil {
+			return err
 		}
-		return nil
-	})
+		err := meta.EachListItem(page, func(item runtime.Object) error {
+			if object, ok := item.(O); ok {
+				use(object)
+			}
+			return nil
+		})
+		if next = page.GetContinue(); err != nil || next == "" {
+			return err
+		}
+	}
 }
 
 // MetadataOf returns an empty list for the metadata of objects of a type.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -394,7 +392,7 @@ func (c *Cache) WatchNames(ctx context.Context, owner string, names []Name) erro
 func (c *Cache) declareNames(owner string, names []Name) []*named {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	names = sets.New(names...).UnsortedList()
+	names = unique(names)
 	watched := make([]*named, 0, len(names))
 	for _, name := range names {
 		n := c.named[name]
@@ -516,10 +514,22 @@ func (n *named) set(synced bool, version string) {
 	}
 	var owners []string
 	if isNews {
-		owners = slices.Collect(maps.Keys(n.owners))
+		for owner := range n.owners {
+			owners = append(owners, owner)
+		}
 	}
 	n.cache.mu.Unlock()
 	for _, owner := range owners {
 		n.cache.options.Notify(owner)
 	}
+}
+
+// unique returns the names without repetitions, as a copy.
+func unique(names []Name) []Name {
+	seen := map[Name]bool{}
+	return slices.DeleteFunc(slices.Clone(names), func(name Name) bool {
+		known := seen[name]
+		seen[name] = true
+		return known
+	})
 }

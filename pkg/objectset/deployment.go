@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,6 +43,8 @@ type deployments struct {
 	live   client.Reader
 	events events.EventRecorder
 	stale  workqueue.TypedRateLimiter[apitypes.NamespacedName] // counts writes that have met a newer state
+	// reported has, by name, the resource version of each deployment before its status was last written.
+	reported *sync.Map
 }
 
 // deploymentKind has the differences between ObjectDeployments and ClusterObjectDeployments.
@@ -67,7 +70,7 @@ const refusedDelay = time.Minute
 func setupDeployments(mgr ctrl.Manager, name string, kind deploymentKind, options Options) error {
 	d := deployments{
 		name: name, kind: kind, client: client.WithFieldOwner(mgr.GetClient(), name), live: mgr.GetAPIReader(), events: mgr.GetEventRecorder(name),
-		stale: workqueue.NewTypedItemExponentialFailureRateLimiter[apitypes.NamespacedName](staleDelay, staleDelay),
+		stale: workqueue.NewTypedItemExponentialFailureRateLimiter[apitypes.NamespacedName](staleDelay, staleDelay), reported: &sync.Map{},
 	}
 	// Writes of the status change none of these. The garbage collector removes its finalizer when it has orphaned the sets.
 	orphaned := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
@@ -118,6 +121,7 @@ func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (
 	deployment := d.kind.newDeployment()
 	if err := d.client.Get(ctx, request.NamespacedName, deployment); err != nil {
 		d.stale.Forget(request.NamespacedName)
+		d.reported.Delete(request.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	sets, err := setsIn(ctx, d.client, d.kind.newSets(), request.Namespace)
@@ -143,7 +147,7 @@ func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, nil
 	}
 	switch err := d.report(ctx, deployment, found.Report(refusal, failure)); {
-	case apierrors.IsConflict(err):
+	case apierrors.IsConflict(err), errors.Is(err, errOutdated):
 		return reconcile.Result{RequeueAfter: staleDelay}, nil
 	case err != nil:
 		return reconcile.Result{}, client.IgnoreNotFound(err)

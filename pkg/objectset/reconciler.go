@@ -322,7 +322,7 @@ func (w waker) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("watching sets: %w", err)
 	}
-	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+	handler, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) { w.changed(ctx, object) },
 		UpdateFunc: func(before, after any) {
 			old, wasSet := before.(v1alpha1.Set)
@@ -348,6 +348,9 @@ func (w waker) Start(ctx context.Context) error {
 		return fmt.Errorf("watching sets: %w", err)
 	}
 	<-ctx.Done()
+	if err := informer.RemoveEventHandler(handler); err != nil {
+		return fmt.Errorf("ending the watch of sets: %w", err)
+	}
 	return nil
 }
 

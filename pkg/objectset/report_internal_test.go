@@ -4,12 +4,18 @@
 package objectset
 
 import (
+	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/component-operator/runtime/pkg/component"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -180,5 +186,38 @@ func TestVerdicts(t *testing.T) {
 		if diff := cmp.Diff(before, set.Status.Conditions); diff != "" {
 			t.Errorf("%s: the conditions change although nothing else does (-before +after):\n%s", tc.reason, diff)
 		}
+	}
+}
+
+// TestReportNeedsItsLastWrite in the cache: a status that equals an outdated one may differ from that of the server.
+func TestReportNeedsItsLastWrite(t *testing.T) {
+	t.Parallel()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	web := &v1alpha1.ObjectDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+	// A cache that is behind by one write cannot be provoked on a server.
+	clnt := fake.NewClientBuilder().WithScheme(scheme).WithObjects(web).WithStatusSubresource(web).Build()
+	d := deployments{client: clnt, events: events.NewFakeRecorder(10), reported: &sync.Map{}}
+	read := func() *v1alpha1.ObjectDeployment {
+		found := &v1alpha1.ObjectDeployment{}
+		if err := clnt.Get(t.Context(), client.ObjectKeyFromObject(web), found); err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	outdated, archiving := read(), v1alpha1.DeploymentStatus{ObservedGeneration: 1}
+	for _, name := range []string{v1alpha1.DeploymentStalled, v1alpha1.DeploymentReady} {
+		archiving.Conditions = append(archiving.Conditions, metav1.Condition{Type: name, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonArchiving})
+	}
+	if err := d.report(t.Context(), outdated, archiving); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.report(t.Context(), outdated, outdated.Status); !errors.Is(err, errOutdated) {
+		t.Errorf("got %v", err)
+	}
+	if err := d.report(t.Context(), read(), archiving); err != nil {
+		t.Errorf("the cache is up to date: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ package objectset
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -176,6 +177,9 @@ func isRefused(err error) bool {
 // messageLimit is the maximum length of a condition's message in the CustomResourceDefinition, in bytes.
 const messageLimit = 32768
 
+// errOutdated means that the cache does not have the last write of the status yet.
+var errOutdated = errors.New("the cache is outdated")
+
 // report writes the status, if it has changed and the deployment is still in the state that was read, and emits events
 // about the change.
 func (d deployments) report(ctx context.Context, deployment v1alpha1.Deployment, status v1alpha1.DeploymentStatus) error {
@@ -184,6 +188,10 @@ func (d deployments) report(ctx context.Context, deployment v1alpha1.Deployment,
 		condition.Message = texts.Truncate(condition.Message, messageLimit)
 		// Stored times have no fractions of seconds.
 		condition.LastTransitionTime = condition.LastTransitionTime.Rfc3339Copy()
+	}
+	name, version := client.ObjectKeyFromObject(deployment), deployment.GetResourceVersion()
+	if before, found := d.reported.Load(name); found && before == version {
+		return errOutdated
 	}
 	if equality.Semantic.DeepEqual(deployment.GetDeploymentStatus(), &status) {
 		return nil
@@ -194,6 +202,9 @@ func (d deployments) report(ctx context.Context, deployment v1alpha1.Deployment,
 	}
 	if err := d.client.Status().Patch(ctx, changed, client.MergeFromWithOptions(deployment, client.MergeFromWithOptimisticLock{})); err != nil {
 		return err
+	}
+	if changed.GetResourceVersion() != version {
+		d.reported.Store(name, version)
 	}
 	d.announce(deployment, deployment.GetDeploymentStatus().Conditions, status.Conditions)
 	return nil

@@ -245,7 +245,7 @@ func (c Cell) fitting(fit Fit, width int) string {
 	switch {
 	case fit == Whole || Width(text) <= room:
 	case room <= 0:
-		return Truncate(c.Lead, width)
+		return Truncate(c.Lead+text, width)
 	case fit == End || room < minNameWidth:
 		text = Truncate(text, room)
 	default:

@@ -116,8 +116,8 @@ func (o *originated) DeepCopyObject() runtime.Object {
 // converted. It fails if two members define the same object. Duplicates within a member are left to the engine, since
 // an object and its deletion hook may share a name.
 func (s *Set) generate(ctx context.Context, namespace, name string) ([]client.Object, []string, error) {
-	// Of charts, and of other sources, whose hooks are converted separately.
-	var groups [2][]client.Object
+	// The hooks of charts and of other sources are converted separately.
+	ofCharts, ofOthers := group{hooks: s.chartHooks}, group{hooks: s.otherHooks}
 	definedBy := map[types.ObjectID]int{}
 	for i, m := range s.members {
 		objects, err := m.generate(ctx, i, namespace, name, types.UnstructurableMap(s.values))
@@ -136,21 +136,21 @@ func (s *Set) generate(ctx context.Context, namespace, name string) ([]client.Ob
 			}
 			definedBy[key] = i
 		}
-		group := &groups[1]
+		members := &ofOthers
 		if m.Kind == Chart {
-			group = &groups[0]
+			members = &ofCharts
 		}
-		*group = append(*group, objects...)
+		members.objects = append(members.objects, objects...)
 	}
 	var all []*originated
-	for i, hooks := range []*manifests.HookTransformer{s.chartHooks, s.otherHooks} {
-		if hooks != nil {
+	for _, group := range []group{ofCharts, ofOthers} {
+		if group.hooks != nil {
 			var err error
-			if groups[i], err = hooks.TransformObjectsContext(ctx, namespace, name, groups[i]); err != nil {
+			if group.objects, err = group.hooks.TransformObjectsContext(ctx, namespace, name, group.objects); err != nil {
 				return nil, nil, fmt.Errorf("reading hooks: %w", err)
 			}
 		}
-		for _, object := range groups[i] {
+		for _, object := range group.objects {
 			known, ok := object.(*originated)
 			if !ok {
 				return nil, nil, fmt.Errorf("unexpected object of type %T", object)
@@ -164,6 +164,12 @@ func (s *Set) generate(ctx context.Context, namespace, name string) ([]client.Ob
 		objects[i], origins[i] = each.Unstructured, each.origin
 	}
 	return objects, origins, nil
+}
+
+// group has objects whose hooks are converted together; without a transformer they are not.
+type group struct {
+	objects []client.Object
+	hooks   *manifests.HookTransformer
 }
 
 // generate returns objects with their origins.

@@ -4,7 +4,7 @@
 package generic
 
 import (
-	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -34,16 +34,33 @@ type Mutator interface {
 type Plan struct {
 	categories []string // by their names, in their order
 	edits      []recorded
-	current    int    // the feature that is being recorded
-	prefix     string // of messages about the mutation that is being recorded
-	warnings   []string
-	strict     bool
+	// current is the feature that is being recorded, applied the number of applied features.
+	current, applied int
+	mutation         mutation // that is being recorded
+	warnings         []string
+	strict           bool
+	// after, if not nil, is called after each applied feature.
+	after func(mutation) error
 }
 
-// recorded is an edit with its feature and category, and the prefix of messages about its mutation.
+// mutation identifies a mutation, which may have several features.
+type mutation struct {
+	number int // 0 for what belongs to no mutation
+	name   string
+}
+
+// prefix begins messages about the mutation.
+func (m mutation) prefix() string {
+	if m.name == "" {
+		return ""
+	}
+	return fmt.Sprintf("mutation %q: ", m.name)
+}
+
+// recorded is an edit with its feature, category and mutation.
 type recorded struct {
 	feature, category int
-	prefix            string
+	mutation          mutation
 	edit              func() error
 }
 
@@ -54,19 +71,47 @@ func (p *Plan) NextFeature() { p.current++ }
 func (p *Plan) BeginFeature() { p.NextFeature() }
 
 // Apply makes the edits that were recorded since the last call, in the order that the package documentation defines. It
-// stops at the first error; the object may then have some of the edits. Edits that edits record are made afterwards.
+// stops at the first error; the object may then have some of the edits.
 func (p *Plan) Apply() error {
-	for len(p.edits) > 0 {
-		edits := p.edits
-		p.edits = nil
-		p.NextFeature()
-		slices.SortStableFunc(edits, func(a, b recorded) int {
-			return cmp.Or(cmp.Compare(a.feature, b.feature), cmp.Compare(a.category, b.category))
-		})
-		for _, r := range edits {
-			if err := guarded(r.edit); err != nil {
-				return fmt.Errorf("%s%s: %w", r.prefix, p.categories[r.category], err)
+	defer func() {
+		p.current++
+		p.applied, p.edits = p.current, nil
+	}()
+	for feature := p.applied; feature <= p.current; feature++ {
+		for category := range p.categories {
+			if err := p.apply(feature, category); err != nil {
+				return err
 			}
+		}
+		if p.after == nil {
+			continue
+		}
+		if err := p.after(p.mutationOf(feature)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mutationOf returns the mutation of a feature: that of its last edit, because the first edits may have been recorded
+// when the mutator was created.
+func (p *Plan) mutationOf(feature int) mutation {
+	for _, r := range slices.Backward(p.edits) {
+		if r.feature == feature {
+			return r.mutation
+		}
+	}
+	return mutation{}
+}
+
+// apply makes the edits of a feature in one category.
+func (p *Plan) apply(feature, category int) error {
+	for _, r := range p.edits {
+		if r.feature != feature || r.category != category {
+			continue
+		}
+		if err := guarded(r.edit); err != nil {
+			return fmt.Errorf("%s%s: %w", r.mutation.prefix(), p.categories[category], err)
 		}
 	}
 	return nil
@@ -94,24 +139,25 @@ func (c *Category[E]) Record(edit func(E) error) {
 		return
 	}
 	c.plan.edits = append(c.plan.edits, recorded{
-		feature: c.plan.current, category: c.number, prefix: c.plan.prefix, edit: func() error { return edit(c.editor) },
+		feature: c.plan.current, category: c.number, mutation: c.plan.mutation, edit: func() error { return edit(c.editor) },
 	})
 }
 
 // unmatched records a warning, or returns an error if the plan is strict, when an edit matches nothing.
-func (c *Category[E]) unmatched(prefix, what string) error {
+func (c *Category[E]) unmatched(m mutation, what string) error {
 	if c.plan.strict {
 		return errors.New(what)
 	}
-	if warning := prefix + c.plan.categories[c.number] + ": " + what; !slices.Contains(c.plan.warnings, warning) {
+	if warning := m.prefix() + c.plan.categories[c.number] + ": " + what; !slices.Contains(c.plan.warnings, warning) {
 		c.plan.warnings = append(c.plan.warnings, warning)
 	}
 	return nil
 }
 
 // conflictCheck finds fields that two mutations set to different values. It compares the object before and after each
-// mutation, so writing the current value again does not count as a write. Null is the value of a missing field.
+// feature, so writing the current value again does not count as a write.
 type conflictCheck struct {
+	object  client.Object
 	before  map[string]field
 	writers map[string]write
 }
@@ -124,47 +170,53 @@ type field struct {
 
 // write is the last write of a mutation to a field.
 type write struct {
-	mutation string
-	value    any
+	field
+
+	mutation mutation
+	exists   bool
 }
 
 // maxValueText is the maximum length of values in messages, in bytes.
 const maxValueText = 60
 
-// apply makes the edits of a mutation, and compares the object with its state before.
-func (c *conflictCheck) apply(mutator Mutator, mutation string, object client.Object) error {
-	if err := mutator.Apply(); err != nil {
-		return err
-	}
-	after, err := fieldsOf(object)
+// after compares the object with its state before the feature. Changes that belong to no mutation cause no conflict.
+func (c *conflictCheck) after(m mutation) error {
+	before := c.before
+	after, err := fieldsOf(c.object)
 	if err != nil {
 		return err
 	}
-	all := maps.Clone(c.before)
+	c.before = after
+	if m.number == 0 {
+		return nil
+	}
+	all := maps.Clone(before)
 	maps.Copy(all, after)
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		path, value := all[key].path, after[key].value
-		if reflect.DeepEqual(c.before[key].value, value) {
+		now, exists := after[key]
+		if was, existed := before[key]; existed == exists && reflect.DeepEqual(was.value, now.value) {
 			continue
 		}
-		if earlier, written := c.writers[key]; written && !reflect.DeepEqual(earlier.value, value) {
-			return fmt.Errorf("mutations %q and %q both write %s: %s, then %s", earlier.mutation, mutation, path, valueText(path, earlier.value), valueText(path, value))
+		w := write{field: field{path: all[key].path, value: now.value}, mutation: m, exists: exists}
+		earlier, written := c.writers[key]
+		if written && earlier.mutation.number != m.number && (earlier.exists != exists || !reflect.DeepEqual(earlier.value, now.value)) {
+			secret := texts.EnvValue.MatchString(w.path)
+			return fmt.Errorf("mutations %q and %q both write %s: %s, then %s", earlier.mutation.name, m.name, w.path, earlier.text(secret), w.text(secret))
 		}
-		c.writers[key] = write{mutation: mutation, value: value}
+		c.writers[key] = w
 	}
-	c.before = after
 	return nil
 }
 
-// valueText returns a value for messages, on one line and shortened. It hides secret values.
-func valueText(path string, value any) string {
+// text returns the value for messages, on one line and shortened. It hides secret values.
+func (w write) text(secret bool) string {
 	switch {
-	case value == nil:
+	case !w.exists:
 		return "removed"
-	case texts.EnvValue.MatchString(path):
+	case secret:
 		return texts.Mark
 	}
-	text := fmt.Sprint(value)
+	text := fmt.Sprintf("%v", w.value)
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		text = strconv.Quote(text)
 	}
@@ -200,7 +252,11 @@ func collect(fields map[string]field, value any, key, path string) {
 				collect(fields, element, key+name, path+name)
 				continue
 			}
-			fields[key+fmt.Sprintf("[%#v]", element)] = field{path: path, value: element}
+			content, err := json.Marshal(element)
+			if err != nil {
+				content = fmt.Appendf(nil, "%v", element)
+			}
+			fields[key+string(content)] = field{path: path, value: element}
 		}
 	default:
 		fields[key] = field{path: path, value: value}

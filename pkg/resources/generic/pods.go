@@ -126,8 +126,8 @@ type containers struct {
 
 // batch contains the edits of a feature. All their selectors are evaluated before the first edit is made.
 type batch struct {
-	prefix string // of messages about the mutation
-	edits  []containerEdit
+	mutation mutation
+	edits    []containerEdit
 }
 
 type containerEdit struct {
@@ -165,7 +165,7 @@ func (c *containers) edit(selector selectors.ContainerSelector, edit func(*edito
 	plan := c.edits.plan
 	b := c.batches[plan.current]
 	if b == nil {
-		b = &batch{prefix: plan.prefix}
+		b = &batch{mutation: plan.mutation}
 		c.batches[plan.current] = b
 		c.edits.Record(func(list *[]corev1.Container) error { return c.apply(b, *list) })
 	}
@@ -185,7 +185,7 @@ func (c *containers) apply(b *batch, list []corev1.Container) error {
 		if matched[j] || acceptsAny(e.selector) {
 			continue
 		}
-		if err := c.edits.unmatched(b.prefix, fmt.Sprintf("the selector of edit %d matches none of %s", j+1, names(list))); err != nil {
+		if err := c.edits.unmatched(b.mutation, fmt.Sprintf("the selector of edit %d matches none of %s", j+1, names(list))); err != nil {
 			return err
 		}
 	}

@@ -272,34 +272,30 @@ func newAmender[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converg
 			plan = planned.plan()
 		}
 		plan.strict = strict
-		check := conflictCheck{writers: map[string]write{}}
-		var err error
 		if form == preview {
-			if check.before, err = fieldsOf(object); err != nil {
+			before, err := fieldsOf(object)
+			if err != nil {
 				return nil, err
 			}
+			check := &conflictCheck{object: object, before: before, writers: map[string]write{}}
+			plan.after = check.after
 		}
 		if form != onlySuspension {
-			for _, m := range mutations {
-				plan.prefix = fmt.Sprintf("mutation %q: ", m.Name)
-				if err = record(mutator, m); err != nil {
-					return nil, fmt.Errorf("%s%w", plan.prefix, err)
-				}
-				if form == preview {
-					if err = check.apply(mutator, m.Name, object); err != nil {
-						return nil, err
-					}
+			for i, m := range mutations {
+				plan.mutation = mutation{number: i + 1, name: m.Name}
+				if err := record(mutator, m); err != nil {
+					return nil, fmt.Errorf("mutation %q: %w", m.Name, err)
 				}
 				mutator.NextFeature()
 			}
 		}
 		if suspend != nil && (form == whole || form == onlySuspension) {
-			plan.prefix = ""
+			plan.mutation = mutation{}
 			if err := guarded(func() error { return suspend(mutator) }); err != nil {
 				return nil, fmt.Errorf("suspension: %w", err)
 			}
 		}
-		err = mutator.Apply()
+		err := mutator.Apply()
 		return plan.warnings, err
 	}
 }

@@ -47,16 +47,25 @@ func TestRepetition(t *testing.T) {
 	}
 }
 
-// TestDeletionPacing leaves the first retry to the API server, and doubles the intervals.
-func TestDeletionPacing(t *testing.T) {
+// TestDeletionFailed leaves the first retry to the API server, doubles the intervals, and ends.
+func TestDeletionFailed(t *testing.T) {
 	t.Parallel()
-	now, r := time.Unix(1000, 0), Repetition{}
-	for count, want := range []time.Duration{0, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second} {
-		if got := r.Wait(now, DeletionPacing); got != want || r.Count != count {
-			t.Errorf("failure %d: got a delay of %s after %d failures, want %s", count+1, got, r.Count, want)
+	now, m, retries := time.Unix(1000, 0), ObjectMemory{}, 0
+	for seconds := 1; seconds <= 512; seconds *= 2 {
+		retry, wait := m.DeletionFailed(now)
+		if want := time.Duration(seconds%256) * time.Second; wait != want || retry != (seconds > 1 && seconds <= 256) {
+			t.Errorf("got %t and %s, want to wait for %s", retry, wait, want)
 		}
-		now = now.Add(want)
-		r.Happened(now)
+		if again, rest := m.DeletionFailed(now); again || rest != wait {
+			t.Errorf("got %t and %s before the interval is over", again, rest)
+		}
+		if retry {
+			retries++
+		}
+		now = now.Add(max(wait, time.Hour))
+	}
+	if retries != 8 {
+		t.Errorf("got %d retries", retries)
 	}
 }
 

@@ -485,9 +485,30 @@ func VerificationPacing(reapplyInterval time.Duration) Pacing {
 	return Pacing{free: 3, Step: 5 * time.Second, limit: max(reapplyInterval, leastVerificationLimit), calm: 5 * time.Minute}
 }
 
-// DeletionPacing spaces out the retries that the API server is made to do after it has failed to delete an object. They
+// deletionPacing spaces out the retries that the API server is made to do after it has failed to delete an object. They
 // are counted for so long because they end.
-var DeletionPacing = Pacing{free: 1, Step: time.Second, limit: 5 * time.Minute, calm: 24 * time.Hour}
+var deletionPacing = Pacing{free: 1, Step: time.Second, limit: 5 * time.Minute, calm: 24 * time.Hour}
+
+// maxDeletionRetries is the maximum number of retries that the API server is made to do. By then, the interval is about
+// that of its own retries, and the failure is permanent.
+const maxDeletionRetries = 8
+
+// DeletionFailed reports whether to make the API server retry a failed deletion now, and how long to wait before the
+// next call; zero if that is not needed. It only counts the first failure, because the API server usually retries at once.
+func (m *ObjectMemory) DeletionFailed(now time.Time) (retry bool, wait time.Duration) {
+	wait = m.Deletions.Wait(now, deletionPacing)
+	if m.Deletions.Count > maxDeletionRetries {
+		return false, 0
+	}
+	if wait > 0 {
+		return false, wait
+	}
+	m.Deletions.Happened(now)
+	if m.Deletions.Count <= maxDeletionRetries {
+		wait = m.Deletions.Wait(now, deletionPacing)
+	}
+	return m.Deletions.Count > 1, wait
+}
 
 // retryPacing spaces out retries of operations that have failed.
 var retryPacing = Pacing{Step: 500 * time.Millisecond, limit: 30 * time.Second, calm: 2 * time.Minute}

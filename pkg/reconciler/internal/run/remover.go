@@ -342,10 +342,6 @@ func (c *Consent) MayGoOn() error {
 	return nil
 }
 
-// maxDeletionRetries is the maximum number of retries that the API server is made to do. By then, the interval is about
-// that of its own retries, and the failure is permanent.
-const maxDeletionRetries = 8
-
 // retryDeletion makes the API server go on with the deletion of a CustomResourceDefinition if it has failed to delete
 // the instances, which happens while it is still opening their storage.
 //
@@ -357,16 +353,10 @@ func retryDeletion(ctx context.Context, call *Call, item *inventory.Item, s deci
 	if !s.Seen.DeletionFailed || s.Seen.Owner != s.Owner {
 		return nil
 	}
-	failures, now := &call.Memory.Of(types.IDOf(item)).Deletions, call.Server.Clock.Now()
-	wait := failures.Wait(now, decide.DeletionPacing)
-	if wait > 0 || failures.Count > maxDeletionRetries {
-		call.Report.RequeueAfter(wait)
+	retry, wait := call.Memory.Of(types.IDOf(item)).DeletionFailed(call.Server.Clock.Now())
+	call.Report.RequeueAfter(wait)
+	if !retry {
 		return nil
-	}
-	failures.Happened(now)
-	call.Report.RequeueAfter(failures.Wait(now, decide.DeletionPacing))
-	if failures.Count == 1 {
-		return nil // the API server usually retries at once
 	}
 	return call.Executor.RetryDeletion(ctx, item, s)
 }
