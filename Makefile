@@ -76,8 +76,8 @@ clean: ## Remove what was built in this folder.
 
 ##@ Run
 
-# The race detector makes tests four times slower. It watches the packages whose tests run goroutines that share state;
-# with PACKAGES, it watches all that are chosen.
+# The race detector makes tests take four times the CPU, so it watches only the engine, its caches, and the live views of
+# clm. With PACKAGES, it watches all that are chosen.
 RACE := ./clm/internal/display ./clm/internal/live ./internal/concurrent ./internal/observe ./internal/shards ./pkg/component/... \
 	./pkg/reconciler/... ./pkg/sync
 TEST = go test -shuffle=on -p 2 -timeout 30m $(TESTFLAGS)

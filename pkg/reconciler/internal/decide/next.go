@@ -485,8 +485,8 @@ func VerificationPacing(reapplyInterval time.Duration) Pacing {
 	return Pacing{free: 3, Step: 5 * time.Second, limit: max(reapplyInterval, leastVerificationLimit), calm: 5 * time.Minute}
 }
 
-// deletionPacing spaces out the retries that the API server is made to do after it has failed to delete an object. They
-// are counted for so long because they end.
+// deletionPacing spaces out the retries that the API server is made to do after it has failed to delete an object. The
+// count is kept for a day, so that the retries end.
 var deletionPacing = Pacing{free: 1, Step: time.Second, limit: 5 * time.Minute, calm: 24 * time.Hour}
 
 // maxDeletionRetries is the maximum number of retries that the API server is made to do. By then, the interval is about
