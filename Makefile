@@ -76,38 +76,42 @@ clean: ## Remove what was built in this folder.
 
 ##@ Run
 
-# The race detector makes tests take four times the CPU, so it watches only the engine, its caches, and the live views of
-# clm. With PACKAGES, it watches all that are chosen.
-RACE := ./clm/internal/display ./clm/internal/live ./internal/concurrent ./internal/observe ./internal/shards ./pkg/component/... \
-	./pkg/reconciler/... ./pkg/sync
-TEST = go test -shuffle=on -p 2 -timeout 30m $(TESTFLAGS)
-
+# The race detector makes tests take four times the CPU, so "make test" uses it only for the caches of the engine and the
+# live views of clm, and "make race" for all packages.
+RACE := ./clm/internal/display ./clm/internal/live ./internal/concurrent ./internal/observe ./internal/shards ./pkg/sync
+# Symbols for debuggers take half of the time of linking.
+TEST := go test -shuffle=on -p 2 -timeout 60m -ldflags=-s
 # One sandbox serves all packages: each test works in namespaces of its own. The variable's own name keeps tests
 # from ever touching the cluster that a developer's KUBECONFIG points to.
+SANDBOX = bin/clm sandbox run -- sh -c 'export TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" TEST_CLM="$(CURDIR)/bin/clm"; $(1)'
+
 .PHONY: test
 test: clm ## Run all tests in a sandbox (PACKAGES=./pkg/x/... TESTFLAGS=-run=Name to choose).
 ifeq ($(PACKAGES),./...)
-	bin/clm sandbox run -- sh -c 'export TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" TEST_CLM="$(CURDIR)/bin/clm"; \
-		$(TEST) -parallel 4 $$(go list ./... | grep -vxF "$$(go list $(RACE))") && exec $(TEST) -race $(RACE)'
+	$(call SANDBOX,$(TEST) -parallel 4 $$(go list ./... | grep -vxF "$$(go list $(RACE))") $(TESTFLAGS) && exec $(TEST) -race $(RACE) $(TESTFLAGS))
 	$(MAKE) --no-print-directory parity sops
 else
-	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" TEST_CLM="$(CURDIR)/bin/clm" exec $(TEST) -race $(PACKAGES)'
+	$(call SANDBOX,exec $(TEST) -parallel 4 $(PACKAGES) $(TESTFLAGS))
 endif
+
+.PHONY: race
+race: clm ## Run tests as above, with the race detector.
+	$(call SANDBOX,exec $(TEST) -race $(PACKAGES) $(TESTFLAGS))
 
 # Two of the variants are part of make test.
 .PHONY: test-scaffold
 test-scaffold: clm ## Make a project for each pair of options of scaffold; lint and test them.
-	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" TEST_SCAFFOLD_ALL=1 exec go test -timeout 60m -run=TestProjects -v $(TESTFLAGS) ./scaffold/internal/project'
+	$(call SANDBOX,TEST_SCAFFOLD_ALL=1 exec $(TEST) -run=TestProjects -v ./scaffold/internal/project $(TESTFLAGS))
 
 # The life is that of a component whose operator has only the rights of its chart.
 .PHONY: test-pages
 test-pages: clm ## Follow the pages for newcomers, and the life of a component of a new operator.
-	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" TEST_SCAFFOLD_ALL=1 exec go test -timeout 60m -run="TestLife|TestPage$$|TestSteps" -v $(TESTFLAGS) ./scaffold/...'
+	$(call SANDBOX,TEST_SCAFFOLD_ALL=1 exec $(TEST) -run="TestLife|TestPage$$|TestSteps" -v ./scaffold ./scaffold/internal/project $(TESTFLAGS))
 
 # Plans each pass of the engine's tests, and compares it with its plan.
 .PHONY: test-plans
 test-plans: clm ## Run the tests of the engine; plan each pass.
-	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" TEST_PLANS=1 exec go test -timeout 60m $(TESTFLAGS) ./pkg/reconciler/'
+	$(call SANDBOX,TEST_PLANS=1 exec $(TEST) ./pkg/reconciler $(TESTFLAGS))
 
 .PHONY: unit
 unit: ## Run the tests that need no Kubernetes.

@@ -303,7 +303,7 @@ const impatience = "TEST_PATIENCE=20s"
 
 // test runs tests of a package, with a further environment variable unless it is empty, and returns their output.
 func (l *lab) test(ctx context.Context, target, filter, variable string, flags ...string) (string, error) {
-	args := append([]string{"test", "-count=1", "-vet=off", "-timeout", "5m", "-run", filter}, flags...)
+	args := append([]string{"test", "-count=1", "-vet=off", "-ldflags=-s", "-timeout", "5m", "-run", filter}, flags...)
 	command := exec.CommandContext(ctx, "go", append(args, target)...)
 	// Interrupting the go command also ends the test binary; killing it does not.
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }

@@ -165,7 +165,8 @@ const maxTestName = 30
 var notInNames = regexp.MustCompile(`[^a-z0-9]`)
 
 // Namespace creates a namespace for this test and returns its name. It is ready for pods. When the test ends, the
-// namespace is deleted without waiting.
+// namespace is deleted without waiting, unless it is in a sandbox: deleting a namespace costs the API server more than
+// most tests do.
 func Namespace(tb testing.TB) string {
 	tb.Helper()
 	c := Client(tb)
@@ -174,6 +175,9 @@ func Namespace(tb testing.TB) string {
 		tb.Fatalf("creating the test's namespace: %v", err)
 	}
 	tb.Cleanup(func() {
+		if os.Getenv(existingVariable) != "1" {
+			return
+		}
 		// The test's own context has ended by then.
 		if err := c.Delete(context.WithoutCancel(tb.Context()), namespace); client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 			tb.Errorf("deleting the test's namespace: %v", err)
@@ -233,11 +237,12 @@ func Object(tb testing.TB, document string) *unstructured.Unstructured {
 	return objects[0]
 }
 
-// The deadline is long, because a test that reaches it has failed anyway; the pause is short, because all other tests
-// wait for it.
+// The deadline is long, because a test that reaches it has failed anyway. The pauses grow, because a test that waits
+// should not keep the API server from what it waits for.
 const (
 	eventuallyDeadline = 60 * time.Second
 	eventuallyPause    = 20 * time.Millisecond
+	eventuallyMaxPause = 200 * time.Millisecond
 )
 
 // patienceVariable sets another deadline, for developers who expect tests to fail.
@@ -257,7 +262,7 @@ func Eventually(tb testing.TB, condition func() (bool, string)) {
 	tb.Helper()
 	patience := Patience()
 	deadline := time.Now().Add(patience)
-	for {
+	for pause := eventuallyPause; ; pause = min(pause*5/4, eventuallyMaxPause) {
 		holds, reason := condition()
 		if holds {
 			return
@@ -265,7 +270,7 @@ func Eventually(tb testing.TB, condition func() (bool, string)) {
 		if time.Now().After(deadline) {
 			tb.Fatalf("still not so after %s: %s", patience, reason)
 		}
-		time.Sleep(eventuallyPause)
+		time.Sleep(pause)
 	}
 }
 

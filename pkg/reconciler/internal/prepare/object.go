@@ -75,7 +75,7 @@ func (p Preparer) newObjects(objects []*unstructured.Unstructured, source Source
 	problems, failures := make([][]string, len(objects)), make([]error, len(objects))
 	concurrent.Do(len(objects), func(i int) { wanted[i], problems[i], failures[i] = p.newObject(i, objects[i], source) })
 	for i, t := range wanted {
-		if problem := t.come(source.Objects[i]); problem != "" {
+		if problem := t.attach(source.Objects[i]); problem != "" {
 			problems[i] = append(problems[i], problem)
 		}
 	}
@@ -141,9 +141,9 @@ func (t *Object) orderDeletion(manifest *unstructured.Unstructured, object clien
 	return ""
 }
 
-// come records the behaviors that are attached to the object, and returns the problem with them; empty if there is
+// attach records the behaviors that are attached to the object, and returns the problem with them; empty if there is
 // none.
-func (t *Object) come(object client.Object) string {
+func (t *Object) attach(object client.Object) string {
 	var problem string
 	t.Traits, problem = traitsOf(object)
 	t.Unawaited = t.Unawaited || t.AwaitNever
@@ -357,14 +357,14 @@ func Parse(prefix string, object *unstructured.Unstructured, policies inventory.
 	readyWhen := parseAnnotation(p, types.AnnotationKeySuffixReadyWhen, judges.Compile)
 	failWhen := parseAnnotation(p, types.AnnotationKeySuffixFailWhen, judges.Compile)
 	b.ReadsContent = readyWhen != nil || failWhen != nil
-	for suffix, problem := range reserved {
+	for suffix, problem := range notInManifests {
 		parseAnnotation(p, suffix, func(string) (string, error) { return "", errors.New(problem) })
 	}
 	return b, p.problems
 }
 
-// reserved are the suffixes of annotations that must not be left in manifests, with the reason.
-var reserved = map[string]string{
+// notInManifests are the suffixes of annotations that must not be in manifests, with the reason.
+var notInManifests = map[string]string{
 	types.AnnotationKeySuffixDeletionHook: "deletion hooks must be taken out before dependents are applied",
 	types.AnnotationKeySuffixReleaseHook:  "release hooks must be taken out before dependents are applied; components have none",
 	types.AnnotationKeySuffixVersioned:    "only ConfigMaps and Secrets of releases of clm have versions; components have none",

@@ -10,7 +10,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/prepare"
 )
 
-// uncovered are the fields of a behavior that the digest need not cover, with the reason.
+// uncovered are the fields of prepare.Effective that the digest need not cover, with the reason.
 var uncovered = map[string]string{
 	"ApplyOrder":          "only an annotation sets it, which is part of the content",
 	"Hook":                "only an annotation sets it, which is part of the content",
