@@ -174,15 +174,14 @@ func Namespace(tb testing.TB) string {
 	if err := c.Create(tb.Context(), namespace); err != nil {
 		tb.Fatalf("creating the test's namespace: %v", err)
 	}
-	tb.Cleanup(func() {
-		if os.Getenv(existingVariable) != "1" {
-			return
-		}
-		// The test's own context has ended by then.
-		if err := c.Delete(context.WithoutCancel(tb.Context()), namespace); client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
-			tb.Errorf("deleting the test's namespace: %v", err)
-		}
-	})
+	if os.Getenv(existingVariable) == "1" {
+		tb.Cleanup(func() {
+			// The test's own context has ended by then.
+			if err := c.Delete(context.WithoutCancel(tb.Context()), namespace); client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+				tb.Errorf("deleting the test's namespace: %v", err)
+			}
+		})
+	}
 	// Pods are refused until the namespace has its service account.
 	key := client.ObjectKey{Namespace: namespace.Name, Name: "default"}
 	Eventually(tb, func() (bool, string) {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -98,6 +99,10 @@ func Start(tb testing.TB, options Options) *Cluster {
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	c.ctx = ctx
+	tb.Cleanup(func() { // in a sandbox, too, unlike the namespaces of other tests
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.namespace}}
+		_ = c.client.Delete(context.WithoutCancel(ctx), namespace)
+	})
 	tb.Cleanup(cancel) // if the operator does not start
 	c.startOperator(tb, cancel)
 	tb.Cleanup(func() { c.clear(tb) })
@@ -107,14 +112,10 @@ func Start(tb testing.TB, options Options) *Cluster {
 // Namespace returns the namespace of this test. It is deleted when the test ends. If the operator has not completed its
 // work by then, all finalizers are removed from the remaining objects in the namespace, and from those that the test
 // applied elsewhere.
-func (c *Cluster) Namespace() string {
-	return c.namespace
-}
+func (c *Cluster) Namespace() string { return c.namespace }
 
 // Client returns a client without a cache and with all rights.
-func (c *Cluster) Client() client.Client {
-	return c.client
-}
+func (c *Cluster) Client() client.Client { return c.client }
 
 // startOperator installs the prerequisites of the operator, and runs it.
 func (c *Cluster) startOperator(tb testing.TB, stop func()) {
