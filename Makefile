@@ -79,7 +79,7 @@ clean: ## Remove what was built in this folder.
 # The race detector makes tests take four times the CPU, so "make test" uses it only for the caches of the engine and the
 # live views of clm, and "make race" for all packages.
 RACE := ./clm/internal/display ./clm/internal/live ./internal/concurrent ./internal/observe ./internal/shards ./pkg/sync
-# Symbols for debuggers take half of the time of linking.
+# Symbols for debuggers take a third to a half of the time of linking.
 TEST := go test -shuffle=on -p 2 -timeout 60m -ldflags=-s
 # One sandbox serves all packages: each test works in namespaces of its own. The variable's own name keeps tests
 # from ever touching the cluster that a developer's KUBECONFIG points to.
@@ -115,16 +115,16 @@ test-plans: clm ## Run the tests of the engine; plan each pass.
 
 .PHONY: unit
 unit: ## Run the tests that need no Kubernetes.
-	go test -short -shuffle=on $(TESTFLAGS) $(PACKAGES)
+	go test -short -shuffle=on $(PACKAGES) $(TESTFLAGS)
 
 # A module of its own, because of what Helm's own command depends on; it follows the requirements of the runtime.
 .PHONY: parity
 parity: ## Compare charts as they are rendered with what Helm's own command renders.
-	cd internal/helm/parity && go test -mod=mod -shuffle=on -p 2 -timeout 30m $(TESTFLAGS) ./...
+	cd internal/helm/parity && go test -mod=mod -shuffle=on -p 2 -timeout 30m ./... $(TESTFLAGS)
 
 .PHONY: sops
 sops: ## Test the decryptor for files that are encrypted by SOPS.
-	cd $(SOPS) && go test -shuffle=on -p 2 $(TESTFLAGS) ./...
+	cd $(SOPS) && go test -shuffle=on -p 2 ./... $(TESTFLAGS)
 
 # MUTANTFLAGS choose; see go run ./internal/mutants -h. It takes long: each mutant is compiled.
 MUTANTFLAGS ?=

@@ -60,11 +60,11 @@ func TestChoose(t *testing.T) {
 }
 
 func TestNamespaceIsUniqueAndReady(t *testing.T) {
+	t.Parallel()
 	c := Client(t)
-	t.Setenv(existingVariable, "1")
 	var name string
 	t.Run("a part with blanks, UPPER case and a name that is far too long for a namespace", func(t *testing.T) {
-		name = Namespace(t)
+		name = CreateNamespace(t, true)
 		if problems := validation.IsDNS1123Label(name); problems != nil {
 			t.Errorf("%q: %v", name, problems)
 		}

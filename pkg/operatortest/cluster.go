@@ -19,7 +19,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -88,7 +87,7 @@ func Start(tb testing.TB, options Options) *Cluster {
 	tb.Helper()
 	silence()
 	c := &Cluster{
-		options: options, namespace: testenv.Namespace(tb), scheme: testenv.Scheme(tb), requests: &requests.Recorder{}, log: &logTail{}, ended: make(chan struct{}),
+		options: options, namespace: testenv.CreateNamespace(tb, true), scheme: testenv.Scheme(tb), requests: &requests.Recorder{}, log: &logTail{}, ended: make(chan struct{}),
 	}
 	for _, operator := range options.Operators {
 		operator.InitScheme(c.scheme)
@@ -99,10 +98,6 @@ func Start(tb testing.TB, options Options) *Cluster {
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	c.ctx = ctx
-	tb.Cleanup(func() { // in a sandbox, too, unlike the namespaces of other tests
-		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.namespace}}
-		_ = c.client.Delete(context.WithoutCancel(ctx), namespace)
-	})
 	tb.Cleanup(cancel) // if the operator does not start
 	c.startOperator(tb, cancel)
 	tb.Cleanup(func() { c.clear(tb) })

@@ -27,7 +27,8 @@ import (
 // allVariants chooses which variants TestProjects builds: all, instead of two.
 const allVariants = "TEST_SCAFFOLD_ALL"
 
-// TestProjects makes projects without network, and runs what their authors run: formatter, linters and tests.
+// TestProjects makes projects without network, and runs what their authors run: formatter, linters and tests. The linters
+// run in one project, unless all variants are chosen.
 func TestProjects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the tests of projects need a Kubernetes, and -short leaves such tests out")
