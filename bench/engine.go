@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -76,7 +77,8 @@ func createEngine(ctx context.Context, l *lab) ([]figure, error) {
 			err = fmt.Errorf("applying: one call was not enough (%d waits)", len(result.Waits))
 		}
 		traffic.add(c.requests.Since(before))
-		return err
+		// The engine of the next repetition would list and watch them.
+		return errors.Join(err, l.bench.client.DeleteAllOf(ctx, &corev1.ConfigMap{}, client.InNamespace(l.namespace)))
 	})
 	if err != nil {
 		return nil, err
