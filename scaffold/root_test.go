@@ -6,16 +6,35 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra/doc"
 
 	"github.com/component-operator/runtime/scaffold/internal/project"
 )
+
+var manPages = flag.String("man", "", "folder to which TestManPages writes")
+
+// TestManPages writes the man page of a release.
+func TestManPages(t *testing.T) {
+	t.Parallel()
+	folder := cmp.Or(*manPages, t.TempDir())
+	command := newCommand()
+	command.DisableAutoGenTag = true
+	if err := doc.GenManTree(command, &doc.GenManHeader{Source: "component-operator-runtime", Manual: "scaffold"}, folder); err != nil {
+		t.Fatal(err)
+	}
+	if text := contentOf(t, filepath.Join(folder, "scaffold.1")); !strings.Contains(text, ".SH SYNOPSIS") {
+		t.Errorf("unexpected page:\n%s", text)
+	}
+}
 
 // TestDryRunWritesNothing checks that the tree is shown, and nothing else happens.
 func TestDryRunWritesNothing(t *testing.T) {
@@ -68,7 +87,7 @@ func TestQuestions(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := project.Options{GroupName: "shop.example.org", Kind: "WebShop", OperatorName: "webshop.shop.example.org", GoModule: "example.org/given"}
-	if diff := cmp.Diff(want, s.options); diff != "" {
+	if diff := gocmp.Diff(want, s.options); diff != "" {
 		t.Errorf("unexpected options:\n%s", diff)
 	}
 	if !strings.Contains(shown.String(), `"shop": must have at least one dot`) {

@@ -4,7 +4,9 @@
 package cmd
 
 import (
+	"cmp"
 	"encoding/json"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +32,9 @@ func TestReferencePages(t *testing.T) {
 	const own, first = "clm.md", "_index.md"
 	frontMatter := func(path string) string {
 		command := strings.ReplaceAll(strings.TrimSuffix(filepath.Base(path), ".md"), "_", " ")
+		if filepath.Base(path) == own {
+			command += "\nweight: 99\ngroup: Command line\ndescription: All commands of clm, with their flags and examples."
+		}
 		return "---\ntitle: " + command + "\n---\n\n<!-- Written by \"make generate\". -->\n\n"
 	}
 	link := func(page string) string { return strings.Replace(page, own, first, 1) }
@@ -50,6 +55,24 @@ func TestReferencePages(t *testing.T) {
 	// git diff compares folders as well as files.
 	if diff, err := exec.Command("git", "diff", "--no-index", written, referencePages).CombinedOutput(); err != nil {
 		t.Errorf("the pages differ; make generate writes them: %v\n%s", err, diff)
+	}
+}
+
+var manPages = flag.String("man", "", "folder to which TestManPages writes")
+
+// TestManPages writes the man pages of a release. Each command has one.
+func TestManPages(t *testing.T) {
+	t.Parallel()
+	folder := cmp.Or(*manPages, t.TempDir())
+	root := newCommand()
+	root.DisableAutoGenTag = true
+	if err := doc.GenManTree(root, &doc.GenManHeader{Source: "component-operator-runtime", Manual: "clm"}, folder); err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range []string{"clm.1", "clm-apply.1", "clm-dependency-update.1"} {
+		if text, err := os.ReadFile(filepath.Join(folder, page)); err != nil || !strings.Contains(string(text), ".SH SYNOPSIS") {
+			t.Errorf("%s: %v, %d bytes", page, err, len(text))
+		}
 	}
 }
 
