@@ -63,6 +63,7 @@ lint: ## Run the linters.
 	cd internal/helm/parity && go tool -modfile=../../tools/go.mod golangci-lint run
 	$(LINT_SOPS) run
 	cd $(SOPS) && GOWORK=off go build ./...
+	cd website && go tool -modfile=../internal/tools/go.mod golangci-lint run
 
 .PHONY: verify
 verify: ## Regenerate, format and lint; fail if that changes a file.
@@ -175,6 +176,25 @@ cross: ## See whether clm and the packages build for other systems.
 .PHONY: release
 release: ## Build clm for all systems, SBOMs and checksums into dist/ (VERSION=v1.2.3 to insist on a version).
 	.ci/release
+
+# VERSION and VERSIONS are shown by the site; see .ci/website, which builds those of all versions.
+WEBSITE ?= $(CURDIR)/dist/website
+VERSIONS ?= false
+HUGOFLAGS ?=
+HUGO = CGO_ENABLED=0 HUGO_PARAMS_VERSION=$(or $(VERSION),main) HUGO_PARAMS_VERSIONS=$(VERSIONS) go tool hugo
+
+.PHONY: website
+website: ## Build the website into dist/website.
+	cd website && go run ./generate && $(HUGO) --quiet --gc --minify --destination $(WEBSITE) $(HUGOFLAGS)
+
+.PHONY: website-serve
+website-serve: ## Serve the website, and follow changes of its pages.
+	cd website && go run ./generate && $(HUGO) server $(HUGOFLAGS)
+
+.PHONY: test-website
+test-website: ## Look at the website in a browser.
+	.ci/chromium
+	cd website && CGO_ENABLED=0 go test -timeout 40m $(TESTFLAGS) ./...
 
 .PHONY: vulncheck
 vulncheck: ## Look for known vulnerabilities (needs https://vuln.go.dev).

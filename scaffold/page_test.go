@@ -32,7 +32,7 @@ func TestPage(t *testing.T) {
 	}
 	// As in a terminal, jobs are groups of processes. If a command fails, nothing goes on running, and the log of the
 	// operator is shown.
-	script := "set -m\ntrap 'cat operator.log || true; kill %1 || true; clm sandbox down || true' ERR\n" + commandsOf(t, "operator-from-a-chart.md")
+	script := "set -m\ntrap 'cat operator.log || true; kill %1 || true; clm sandbox down || true' ERR\n" + commandsOf(t, "tutorials/operator-from-a-chart.md")
 	output := bash(t, checkout, script, homeOf(t)...)
 	for _, want := range []string{"release default/sample, revision 1, is ready", "release default/sample was deleted", "is up to date"} {
 		if !strings.Contains(output, want) {
@@ -69,7 +69,7 @@ func TestPageOnMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	generator := strings.TrimSpace(bash(t, checkout, "go tool -modfile=internal/tools/go.mod -n controller-gen"))
-	script := "git init -q && git add -A\n" + commandsOf(t, "migrating-from-sap.md") + "go test ./...\n"
+	script := "git init -q && git add -A\n" + commandsOf(t, "how-to/migrate-from-sap.md") + "go test ./...\n"
 	output := bash(t, folder, script, "GOFLAGS=-mod=mod", "GOWORK=off", "CONTROLLER_GEN="+generator, "KUBECONFIG="+testenv.Kubeconfig(t))
 	for _, want := range []string{"Makefile:3:LDFLAGS", "Makefile:15:\tsetup-envtest", "Dockerfile:1:FROM golang"} {
 		if !strings.Contains(output, want) {

@@ -24,7 +24,7 @@ import (
 	"github.com/component-operator/runtime/internal/rights"
 )
 
-// example is the operator for the chart that the page uses.
+// example is the operator for the chart that the pages use.
 const example = "../examples/parcel-operator"
 
 // section is a block of a page. Blocks for files come after a line with the name of the file.
@@ -32,15 +32,22 @@ type section struct{ language, file, content string }
 
 var sections = regexp.MustCompile("(?ms)(?:^`([^`\n]+)`:\n\n)?^```(\\w*)\n(.*?)^```$")
 
-// readSteps returns the blocks of the page that writes an operator by hand.
+// stepsPages returns the pages that write an operator by hand, in the order in which a reader follows them.
+func stepsPages(t *testing.T) string {
+	t.Helper()
+	const pages = "../website/content/"
+	return contentOf(t, pages+"tutorials/operator-in-go.md") + contentOf(t, pages+"how-to/build-an-image.md") + contentOf(t, pages+"how-to/use-clients-in-generators.md")
+}
+
+// readSteps returns the blocks of these pages.
 func readSteps(t *testing.T) []section {
 	t.Helper()
 	var found []section
-	for _, match := range sections.FindAllStringSubmatch(contentOf(t, "../website/content/operator-step-by-step.md"), -1) {
+	for _, match := range sections.FindAllStringSubmatch(stepsPages(t), -1) {
 		found = append(found, section{file: match[1], language: match[2], content: match[3]})
 	}
 	if len(found) < 20 {
-		t.Fatalf("the page has %d blocks; either its form has changed or the test does not understand it", len(found))
+		t.Fatalf("the pages have %d blocks; either their form has changed or the test does not understand it", len(found))
 	}
 	return found
 }
@@ -54,7 +61,7 @@ func contentOf(t *testing.T, path string) string {
 	return string(content)
 }
 
-// fileOf returns the content of a file of the page.
+// fileOf returns the content of a file of the pages.
 func fileOf(t *testing.T, name string) string {
 	t.Helper()
 	for _, block := range readSteps(t) {
@@ -62,11 +69,11 @@ func fileOf(t *testing.T, name string) string {
 			return block.content
 		}
 	}
-	t.Fatalf("the page has no file %s", name)
+	t.Fatalf("the pages have no file %s", name)
 	return ""
 }
 
-// TestStepsBlocks checks the form of the page: what is not a command or an output is a file, Go code is formatted, and manifests are valid.
+// TestStepsBlocks checks the form of the pages: what is not a command or an output is a file, Go code is formatted, and manifests are valid.
 func TestStepsBlocks(t *testing.T) {
 	t.Parallel()
 	for _, block := range readSteps(t) {
@@ -124,7 +131,7 @@ func checkStrictly(t *testing.T, file string, object *unstructured.Unstructured)
 	}
 }
 
-// TestStepsVersions compares the versions that the page names with those of the project.
+// TestStepsVersions compares the versions that the pages name with those of the project.
 func TestStepsVersions(t *testing.T) {
 	t.Parallel()
 	pinned := regexp.MustCompile(`sigs\.k8s\.io/controller-tools (v\S+)`).FindStringSubmatch(contentOf(t, "../internal/tools/go.mod"))
@@ -132,17 +139,16 @@ func TestStepsVersions(t *testing.T) {
 	if pinned == nil || toolchain == nil {
 		t.Fatal("the versions of the project are not found")
 	}
-	page := contentOf(t, "../website/content/operator-step-by-step.md")
 	for _, want := range []string{
 		"cmd/controller-gen@" + pinned[1] + " ", " " + pinned[1] + " is the version that this project uses", "need Go " + toolchain[1] + ",", "FROM golang:" + toolchain[1] + " AS",
 	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q", want)
+		if !strings.Contains(stepsPages(t), want) {
+			t.Errorf("the pages lack %q", want)
 		}
 	}
 }
 
-// TestStepsRights compares the roles of the page with the rights that the operator needs for its own work and for the objects of the chart.
+// TestStepsRights compares the roles of the pages with the rights that the operator needs for its own work and for the objects of the chart.
 func TestStepsRights(t *testing.T) {
 	t.Parallel()
 	needed, err := rights.Of(rights.Request{

@@ -18,8 +18,7 @@ import (
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
-// TestSteps does what the page says, from its top to its bottom: it writes the files, and runs the commands in one
-// shell.
+// TestSteps does what the pages say, from top to bottom: it writes the files, and runs the commands in one shell.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("TEST_SCAFFOLD_ALL") == "" {
@@ -45,13 +44,13 @@ func TestSteps(t *testing.T) {
 	steps.dropRule(t)
 }
 
-// steps is a shell with the project of the page.
+// steps is a shell with the project of the pages.
 type steps struct {
 	environment    []string
 	files, project string
 }
 
-// newSteps makes a home directory. The sandbox of the page is none that others know: its record is in a cache of its
+// newSteps makes a home directory. The sandbox of the pages is none that others know: its record is in a cache of its
 // own.
 func newSteps(t *testing.T) *steps {
 	t.Helper()
@@ -69,7 +68,7 @@ func newSteps(t *testing.T) *steps {
 	return s
 }
 
-// script returns all commands. A file is written when the page comes to it.
+// script returns all commands. A file is written when a page comes to it.
 func (s *steps) script(t *testing.T) string {
 	t.Helper()
 	// As in a terminal, jobs are groups of processes. If a command fails, nothing goes on running, and the log of the
@@ -133,7 +132,7 @@ func (s *steps) buildImage(t *testing.T) {
 	s.run(t, s.project, "go mod vendor\n"+planned+" > /dev/null 2>&1\nrm -r vendor")
 }
 
-// dropRule checks that the test of the page notices a missing rule.
+// dropRule checks that the test of the tutorial notices a missing rule.
 func (s *steps) dropRule(t *testing.T) {
 	t.Helper()
 	path := filepath.Join(s.project, "deploy/rbac.yaml")

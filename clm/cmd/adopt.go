@@ -141,7 +141,8 @@ func (o *adoptOptions) adoptFromHelm(ctx context.Context, e *environment, s *run
 func (e *environment) warnOfHelm(release *operation.HelmRelease) {
 	for _, program := range release.Programs {
 		fmt.Fprintf(e.err, "Warning: objects of the release were installed by %s, a program with Helm's packages. If it is a controller, stop it from managing the release first. "+
-			"clm does not remove the fields that it has set and the chart no longer has; to remove them: clm apply with --update-policy replace\n", display.Clean(program))
+			"clm does not remove the fields that it has set and the chart no longer has; "+
+			"to remove them, apply the chart with policy rules that set the annotation update-policy to replace\n", display.Clean(program))
 	}
 }
 

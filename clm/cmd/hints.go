@@ -209,7 +209,7 @@ func (e *environment) explain(ctx context.Context, s *runner.Connection, release
 	}
 }
 
-// Exit codes besides 0 and 1. The page "clm in a pipeline" documents them.
+// Exit codes besides 0 and 1. The page "Exit codes" of the reference documents them.
 const (
 	exitChanges  = 2
 	exitNotReady = 3

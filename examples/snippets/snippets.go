@@ -8,6 +8,7 @@ package snippets
 import (
 	"context"
 	"embed"
+	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -25,6 +26,7 @@ import (
 	"github.com/component-operator/runtime/pkg/operator"
 	"github.com/component-operator/runtime/pkg/operatortest"
 	"github.com/component-operator/runtime/pkg/probes"
+	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -61,19 +63,20 @@ type _ interface {
 	Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error)
 }
 
-// concepts/deletion.md, concepts/scaling.md, concepts/tenants.md
+// how-to/change-finalizers.md, how-to/run-several-replicas.md, how-to/restrict-tenants.md
 
 var (
-	finalizers     = component.ReconcilerOptions{Finalizer: new("example.com/widgets"), FormerFinalizers: []string{"widgets.example.com"}}
-	shards         = component.ReconcilerOptions{Sharding: &component.Sharding{Shards: 32}}
-	serviceAccount = component.ReconcilerOptions{
+	finalizers = component.ReconcilerOptions{Finalizer: new("example.com/widgets"), FormerFinalizers: []string{"widgets.example.com"}}
+	shards     = component.ReconcilerOptions{Sharding: &component.Sharding{Shards: 32}}
+	tenants    = component.ReconcilerOptions{
 		DefaultServiceAccount: new("deployer"),
 		DisableLocalLookup:    true,
+		AllowedTargets:        []string{"*.clusters.example.com:6443", "10.1.0.0/16"},
+		AdoptionPolicy:        new(reconciler.AdoptionPolicyNever),
 	}
-	targets = component.ReconcilerOptions{AllowedTargets: []string{"*.clusters.example.com:6443", "10.1.0.0/16"}}
 )
 
-// concepts/dependents.md
+// reference/readiness.md
 
 type WebShopSpec struct{}
 
@@ -99,7 +102,7 @@ func kustomizeGenerator() (manifests.Generator, error) {
 	return generator, err
 }
 
-// concepts/testing-operators.md
+// how-to/test-an-operator.md
 
 func TestSample(t *testing.T) {
 	t.Parallel()
@@ -112,6 +115,32 @@ func TestSample(t *testing.T) {
 	cluster.WaitReady(t, sample)
 	cluster.Delete(t, sample)
 	cluster.WaitGone(t, sample)
+}
+
+// how-to/grant-permissions.md
+
+func lacksRights(t *testing.T, cluster *operatortest.Cluster) {
+	if denied := cluster.Rights().Denied; len(denied) > 0 {
+		t.Errorf("the chart lacks rights: %s", strings.Join(denied, ", "))
+	}
+}
+
+// how-to/wrap-a-chart.md
+
+func ruledGenerator() (generator.Generator, error) {
+	rendered, err := helm.New(chartFS, "chart", helm.Options{})
+	if err != nil {
+		return nil, err
+	}
+	rules, err := manifests.ParsePolicyRules(content)
+	if err != nil {
+		return nil, err
+	}
+	transformer, err := manifests.NewPolicyRulesObjectTransformer(rules)
+	if err != nil {
+		return nil, err
+	}
+	return rendered.WithObjectTransformer(transformer), nil
 }
 
 // concepts/transformers.md

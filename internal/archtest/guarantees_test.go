@@ -24,7 +24,7 @@ var (
 // tests exist.
 func TestGuaranteesNameTheirTests(t *testing.T) {
 	t.Parallel()
-	promises, _, found := strings.Cut(read(t, filepath.Join(top, "website/content/concepts/guarantees.md")), "## What is not promised")
+	promises, _, found := strings.Cut(read(t, filepath.Join(top, "website/content/reference/guarantees.md")), "## What is not promised")
 	if !found {
 		t.Error("the page does not say what is not promised")
 	}
@@ -55,7 +55,7 @@ func TestFeaturesNameTheirTests(t *testing.T) {
 	t.Parallel()
 	const features = 41
 	defined, rows := definedTests(t), 0
-	for line := range strings.Lines(read(t, filepath.Join(top, "website/content/clm/features.md"))) {
+	for line := range strings.Lines(read(t, filepath.Join(top, "website/content/reference/features.md"))) {
 		cells := strings.Split(strings.TrimSpace(line), " | ")
 		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| Feature |") {
 			continue

@@ -24,8 +24,8 @@ import (
 	"github.com/component-operator/runtime/internal/metrics"
 )
 
-// signalsPage lists what operators tell those who run them.
-const signalsPage = "../../website/content/reference/signals.md"
+// signalPages are the pages of the reference that list what operators tell those who run them.
+var signalPages = []string{"conditions.md", "objectset-conditions.md", "events-and-log.md", "metrics.md"}
 
 // signalRooms are the folders of the code that runs in operators, and logs or writes events.
 var signalRooms = []string{"pkg/component", "pkg/reconciler", "pkg/inventory", "pkg/objectset", "internal/shards", "internal/observe"}
@@ -33,31 +33,32 @@ var signalRooms = []string{"pkg/component", "pkg/reconciler", "pkg/inventory", "
 // signal is a text in the code by which an operator tells something.
 type signal struct{ kind, text, at string }
 
-// TestSignalsAreListed fails if the page lacks a reason of a condition, an event, a line of the log, or a metric with
-// its type and labels; or if it has one that the code lacks.
+// TestSignalsAreListed fails if the pages lack a section about a reason of a condition, or an event, a line of the log,
+// or a metric with its type and labels; or if they have one that the code lacks.
 func TestSignalsAreListed(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile(signalsPage)
-	if err != nil {
-		t.Fatal(err)
-	}
 	listed := map[string]map[string]bool{}
-	section := ""
-	for line := range strings.Lines(string(raw)) {
-		if heading, ok := strings.CutPrefix(strings.TrimSpace(line), "## "); ok {
-			section = heading
-			listed[section] = map[string]bool{}
-		}
-		if rest, ok := strings.CutPrefix(line, "| `"); ok {
-			name, _, _ := strings.Cut(rest, "`")
-			listed[section][name] = true
+	for _, page := range signalPages {
+		section, start := "", ""
+		for line := range strings.Lines(read(t, filepath.Join(top, "website/content/reference", page))) {
+			if heading, ok := strings.CutPrefix(strings.TrimSpace(line), "## "); ok {
+				section, start = heading, "| `"
+				listed[section] = map[string]bool{}
+				if section == "Reasons" || section == "Reasons of ObjectSets" {
+					start = "### `" // each has a section of its own
+				}
+			}
+			if rest, ok := strings.CutPrefix(line, start); ok && section != "" {
+				name, _, _ := strings.Cut(rest, "`")
+				listed[section][name] = true
+			}
 		}
 	}
-	found := map[string]map[string]bool{"Reasons": {}, "Events": {}, "Log": {}, "Metrics": {}}
+	found := map[string]map[string]bool{"Reasons": {}, "Reasons of ObjectSets": {}, "Events": {}, "Log": {}, "Metrics": {}}
 	for _, s := range append(signalsOfCode(t), signalsOfMetrics(t)...) {
 		found[s.kind][s.text] = true
 		if !listed[s.kind][s.text] {
-			t.Errorf("%s: %q is missing in the section %s of %s", s.at, s.text, s.kind, signalsPage)
+			t.Errorf("%s: %q is missing in the section %s of %s", s.at, s.text, s.kind, strings.Join(signalPages, ", "))
 		}
 	}
 	for kind, texts := range found {
@@ -218,6 +219,11 @@ func signalsOf(node ast.Node, path string) []signal {
 		if len(node.Values) == 1 && strings.HasPrefix(node.Names[0].Name, "ReadyConditionReason") {
 			if text, ok := literal(node.Values[0]); ok {
 				return []signal{{"Reasons", text, path}}
+			}
+		}
+		if len(node.Values) == 1 && strings.HasPrefix(node.Names[0].Name, "Reason") && strings.HasSuffix(path, "objectset/v1alpha1/types.go") {
+			if text, ok := literal(node.Values[0]); ok {
+				return []signal{{"Reasons of ObjectSets", text, path}}
 			}
 		}
 		if len(node.Values) == 1 && strings.HasPrefix(node.Names[0].Name, "Verb") && strings.HasSuffix(path, "inventory/plan.go") {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,24 +24,33 @@ var leftOut = regexp.MustCompile(`(?m)^\s*// (?:\.\.\.|…)\n`)
 // of an ellipsis stands for what a page leaves out.
 func TestSnippetsCompile(t *testing.T) {
 	t.Parallel()
-	const snippets, typed = "examples/snippets/snippets.go", "pkg/resources/example_"
-	// This page has a test of its own.
-	checked := map[string][]string{"operator-step-by-step.md": nil}
+	const snippets, bookshop = "examples/snippets/snippets.go", "examples/bookshop-operator/"
+	typed := []string{"pkg/resources/example_mutations_test.go", "pkg/resources/example_life_test.go", "pkg/resources/example_options_test.go"}
+	// These pages have a test of their own.
+	checked := map[string][]string{"tutorials/operator-in-go.md": nil, "how-to/use-clients-in-generators.md": nil}
 	for page, examples := range map[string][]string{
-		"concepts/behaviors.md":         {"pkg/behaviors/example_test.go"},
-		"concepts/sync-operations.md":   {"pkg/sync/example_test.go"},
-		"concepts/testing-operators.md": {"pkg/generator/newcontext_test.go", snippets, "pkg/sandbox/example_test.go"},
-		"concepts/components.md":        {snippets},
-		"concepts/deletion.md":          {snippets},
-		"concepts/dependents.md":        {snippets},
-		"concepts/helm.md":              {snippets},
-		"concepts/kustomize.md":         {snippets, "pkg/manifests/kustomize/sops/example_test.go"},
-		"concepts/scaling.md":           {snippets},
-		"concepts/tenants.md":           {snippets},
-		"concepts/transformers.md":      {snippets},
-		"concepts/typed-resources.md":   {typed + "mutations_test.go", typed + "life_test.go", typed + "options_test.go"},
-		"reference/annotations.md":      {snippets},
-		"kubebuilder.md":                {"examples/kubebuilder-operator/api/v1alpha1/guestbook_types.go", "examples/kubebuilder-operator/internal/controller/guestbook_controller.go"},
+		"concepts/behaviors.md":       {"pkg/behaviors/example_test.go"},
+		"concepts/sync-operations.md": {"pkg/sync/example_test.go"},
+		"how-to/change-finalizers.md": {snippets},
+		"how-to/test-an-operator.md":  {"pkg/generator/newcontext_test.go", snippets, "pkg/sandbox/example_test.go"},
+		"concepts/components.md":      {snippets},
+		"concepts/helm.md":            {snippets},
+		"concepts/kustomize.md":       {snippets, "pkg/manifests/kustomize/sops/example_test.go"},
+		"concepts/transformers.md":    {snippets},
+		"concepts/typed-resources.md": typed,
+		"reference/annotations.md":    {snippets},
+		"reference/readiness.md":      {snippets},
+		"how-to/kubebuilder.md":       {"examples/kubebuilder-operator/api/v1alpha1/guestbook_types.go", "examples/kubebuilder-operator/internal/controller/guestbook_controller.go"},
+
+		"how-to/grant-permissions.md":         {snippets},
+		"how-to/restrict-tenants.md":          {snippets},
+		"how-to/run-several-replicas.md":      {snippets},
+		"reference/typed-resources.md":        typed,
+		"how-to/gate-by-version.md":           append(slices.Clone(typed), bookshop+"resources.go", bookshop+"matrix_test.go"),
+		"how-to/judge-health-in-go.md":        typed,
+		"how-to/pass-data-between-objects.md": typed,
+		"how-to/wrap-a-chart.md":              {snippets},
+		"how-to/write-a-typed-kind.md":        typed,
 	} {
 		checked[page] = examples
 		compiled := ""

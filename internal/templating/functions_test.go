@@ -77,7 +77,7 @@ func TestFunctionsOfSprig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../website/content/concepts/templates.md")
+	page, err := os.ReadFile("../../website/content/reference/templates.md")
 	if err != nil {
 		t.Fatal(err)
 	}

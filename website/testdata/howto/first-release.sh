@@ -1,0 +1,3 @@
+# Both exist already.
+make() { [ "$*" = clm ]; }
+clm() { if [ "$*" = "sandbox up" ]; then echo "$KUBECONFIG"; else command clm "$@"; fi; }
