@@ -24,6 +24,9 @@ menu?.addEventListener("click", () => {
 });
 byId("nav")?.querySelector("[aria-current=page]")?.scrollIntoView({ block: "nearest" });
 
+// Code that is wider than the page can be scrolled with the keyboard.
+for (const code of document.querySelectorAll("pre:not([tabindex])")) code.tabIndex = 0;
+
 // Copying of code.
 for (const block of document.querySelectorAll(".highlight")) {
   const button = document.createElement("button");
