@@ -174,7 +174,7 @@ cross: ## See whether clm and the packages build for other systems.
 		go build ./clm/... ./pkg/... ./examples/... &&) true
 
 .PHONY: release
-release: ## Build clm for all systems, SBOMs and checksums into dist/ (VERSION=v1.2.3 to insist on a version).
+release: ## Build a release of clm and scaffold into dist/ (VERSION=v1.2.3 to insist on a version).
 	.ci/release
 
 # VERSION and VERSIONS are shown by the site; see .ci/website, which builds those of all versions.
