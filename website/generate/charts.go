@@ -6,33 +6,21 @@ package main
 import (
 	"bytes"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 )
 
-// results is what "make bench" writes.
-type results struct {
-	Date, Commit string
-	Cores        int
-	Figures      []struct {
-		Case, What string
-		Ratio      float64
-		Bar        *struct {
-			On    string
-			Value float64
-		}
-	}
-}
+// result matches a row of the page "Performance" with a bar for a ratio: case, figure, ratio and bar.
+var result = regexp.MustCompile(`(?m)^\| ([\w-]+) \| ([^|]+) \|[^|]*\|[^|]*\|[^|]*\| ([\d.]+) \| <= ([\d.]+) x, `)
 
 // A chart has a horizontal bar for each figure that is measured in relation to a limit.
 type chart struct {
 	Title, Limit string
-	Commit, Date string
-	Cores, Width int
 	Bars         []bar
 }
 
@@ -50,6 +38,7 @@ const (
 	head  = 44
 )
 
+func (c *chart) Width() int               { return names + 2*scale + 120 }
 func (c *chart) Height() int              { return head + row*len(c.Bars) + 34 }
 func (c *chart) Y(i int) int              { return head + row*i }
 func (c *chart) X(ratio float64) float64  { return names + ratio*scale }
@@ -63,38 +52,33 @@ var drawing string
 
 var chartTemplate = template.Must(template.New("chart").Parse(drawing))
 
-// writeCharts draws the ratios of the last run of the benchmark.
+// writeCharts draws the ratios of the page "Performance".
 func writeCharts(source, folder string) error {
 	content, err := os.ReadFile(source)
 	if err != nil {
 		return err
 	}
-	var run results
-	if err := json.Unmarshal(content, &run); err != nil {
-		return fmt.Errorf("%s: %w", source, err)
-	}
 	bare := &chart{Title: "Time in relation to a bare client", Limit: "bare client"}
 	helm := &chart{Title: "clm in relation to Helm", Limit: "the better of Helm 3 and Helm 4"}
-	for _, figure := range run.Figures {
-		if figure.Bar == nil || figure.Bar.On != "ratio" {
-			continue
+	for _, row := range result.FindAllStringSubmatch(string(content), -1) {
+		ratio, err := strconv.ParseFloat(row[3], 64)
+		goal, goalErr := strconv.ParseFloat(row[4], 64)
+		if err := errors.Join(err, goalErr); err != nil {
+			return fmt.Errorf("%s: %q: %w", source, row[0], err)
 		}
-		drawn := bar{Name: figure.What, Ratio: figure.Ratio, Goal: figure.Bar.Value}
-		if figure.Case == "charts" {
-			helm.Bars = append(helm.Bars, drawn)
+		if row[1] == "charts" {
+			helm.Bars = append(helm.Bars, bar{row[2], ratio, goal})
 		} else {
-			drawn.Name = figure.Case + ": " + drawn.Name
-			bare.Bars = append(bare.Bars, drawn)
+			bare.Bars = append(bare.Bars, bar{row[1] + ": " + row[2], ratio, goal})
 		}
 	}
-	return errors.Join(bare.write(run, filepath.Join(folder, "chart-engine.svg")), helm.write(run, filepath.Join(folder, "chart-helm.svg")))
+	return errors.Join(bare.write(filepath.Join(folder, "chart-engine.svg")), helm.write(filepath.Join(folder, "chart-helm.svg")))
 }
 
-func (c *chart) write(run results, path string) error {
+func (c *chart) write(path string) error {
 	if len(c.Bars) == 0 {
 		return fmt.Errorf("there is nothing to draw in %s", path)
 	}
-	c.Commit, c.Cores, c.Date, c.Width = run.Commit, run.Cores, run.Date[:len("2006-01-02")], names+2*scale+120
 	var picture bytes.Buffer
 	if err := chartTemplate.Execute(&picture, c); err != nil {
 		return err

@@ -35,7 +35,7 @@ func run(args []string) error {
 	return errors.Join(
 		writePackages(filepath.Join(root, "pkg"), filepath.Join(folder, "content/reference/go")),
 		writeDemo("data/demo.txt", "data/demo.timing", filepath.Join(folder, "assets/img/demo.svg")),
-		writeCharts(filepath.Join(root, "bench.json"), filepath.Join(folder, "assets/img")),
+		writeCharts("content/reference/performance.md", filepath.Join(folder, "assets/img")),
 		writeFiles(root, filepath.Join(folder, "data")),
 	)
 }
