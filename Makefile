@@ -5,6 +5,10 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
+# Everything is built like a release: without cgo, and independently of the folder. So all share what has been compiled.
+export CGO_ENABLED ?= 0
+export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
+
 # Tools are pinned in a module of their own; the go command builds them on first use and caches them.
 TOOL := go tool -modfile=internal/tools/go.mod
 CONTROLLER_GEN := $(TOOL) controller-gen
@@ -89,7 +93,7 @@ SANDBOX = bin/clm sandbox run -- sh -c 'export TEST_SANDBOX_KUBECONFIG="$$KUBECO
 .PHONY: test
 test: clm ## Run all tests in a sandbox (PACKAGES=./pkg/x/... TESTFLAGS=-run=Name to choose).
 ifeq ($(PACKAGES),./...)
-	$(call SANDBOX,$(TEST) -parallel 4 $$(go list ./... | grep -vxF "$$(go list $(RACE))") $(TESTFLAGS) && exec $(TEST) -race $(RACE) $(TESTFLAGS))
+	$(call SANDBOX,$(TEST) -parallel 4 $$(go list ./... | grep -vxF "$$(go list $(RACE))") $(TESTFLAGS) && CGO_ENABLED=1 exec $(TEST) -race $(RACE) $(TESTFLAGS))
 	$(MAKE) --no-print-directory parity sops
 else
 	$(call SANDBOX,exec $(TEST) -parallel 4 $(PACKAGES) $(TESTFLAGS))
@@ -97,7 +101,7 @@ endif
 
 .PHONY: race
 race: clm ## Run tests as above, with the race detector.
-	$(call SANDBOX,exec $(TEST) -race $(PACKAGES) $(TESTFLAGS))
+	$(call SANDBOX,CGO_ENABLED=1 exec $(TEST) -race $(PACKAGES) $(TESTFLAGS))
 
 # Two of the variants are part of make test.
 .PHONY: test-scaffold
@@ -145,10 +149,9 @@ BENCHFLAGS ?=
 .PHONY: bench
 bench: ## Measure in a sandbox and print a table (SHORT=1: smaller cases).
 	go build -o bin/bench ./bench
-	# Without cgo, as releases of Helm are built.
-	CGO_ENABLED=0 go build -o bin/clm ./clm
-	cd internal/helm/parity && CGO_ENABLED=0 go build -o ../../../bin/helm3 helm.sh/helm/v3/cmd/helm
-	cd internal/helm/parity && CGO_ENABLED=0 go build -o ../../../bin/helm4 helm.sh/helm/v4/cmd/helm
+	go build -o bin/clm ./clm
+	cd internal/helm/parity && go build -o ../../../bin/helm3 helm.sh/helm/v3/cmd/helm
+	cd internal/helm/parity && go build -o ../../../bin/helm4 helm.sh/helm/v4/cmd/helm
 	bin/bench $(if $(SHORT),-short) $(BENCHFLAGS)
 
 .PHONY: sandbox
@@ -170,7 +173,7 @@ CROSS ?= windows/amd64 darwin/arm64
 
 .PHONY: cross
 cross: ## See whether clm and the packages build for other systems.
-	$(foreach platform,$(CROSS),CGO_ENABLED=0 GOOS=$(word 1,$(subst /, ,$(platform))) GOARCH=$(word 2,$(subst /, ,$(platform))) \
+	$(foreach platform,$(CROSS),GOOS=$(word 1,$(subst /, ,$(platform))) GOARCH=$(word 2,$(subst /, ,$(platform))) \
 		go build ./clm/... ./pkg/... ./examples/... &&) true
 
 .PHONY: release
@@ -181,7 +184,7 @@ release: ## Build a release of clm and scaffold into dist/ (VERSION=v1.2.3 to in
 WEBSITE ?= $(CURDIR)/dist/website
 VERSIONS ?= false
 HUGOFLAGS ?=
-HUGO = CGO_ENABLED=0 HUGO_PARAMS_VERSION=$(or $(VERSION),main) HUGO_PARAMS_VERSIONS=$(VERSIONS) go tool hugo
+HUGO = HUGO_PARAMS_VERSION=$(or $(VERSION),main) HUGO_PARAMS_VERSIONS=$(VERSIONS) go tool hugo
 
 .PHONY: website
 website: ## Build the website into dist/website.
@@ -194,7 +197,7 @@ website-serve: ## Serve the website, and follow changes of its pages.
 .PHONY: test-website
 test-website: ## Look at the website in a browser.
 	.ci/chromium
-	cd website && CGO_ENABLED=0 go test -timeout 40m $(TESTFLAGS) ./...
+	cd website && go test -timeout 40m $(TESTFLAGS) ./...
 
 .PHONY: vulncheck
 vulncheck: ## Look for known vulnerabilities (needs https://vuln.go.dev).

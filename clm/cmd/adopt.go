@@ -32,8 +32,8 @@ policies forbid it. Then continue to apply the revision. Objects that the revisi
 
 If an object belongs to another release, that release is not changed. To move an object from one release to another, use clm move.
 
-With --from-helm, adopt the Helm release NAME instead, as a release with the same name: its revisions with their numbers, values and objects become revisions of
-clm, and its objects get the marks of clm instead of those of Helm. Hooks do not run. Objects that do not have the marks of the Helm release, and have another
+With --from-helm, adopt the Helm release NAME instead, as a release with the same name: its installed revision, with its number, values and objects, becomes the
+first revision of clm, and its objects get the marks of clm instead of those of Helm. Hooks do not run. Objects that do not have the marks of the Helm release, and have another
 owner, are refused. If clm is interrupted, run the same command again to continue.
 
 Helm knows the release until its record is deleted: until then, helm upgrade changes the objects, and helm uninstall may delete them. With --delete-helm-record,

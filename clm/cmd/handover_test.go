@@ -245,7 +245,7 @@ func TestAdoptionIsNotRepeated(t *testing.T) {
 
 	const refusal = "ConfigMap PLACE/shared: already exists and belongs to release PLACE/web"
 	for _, args := range [][]string{{"1"}, {"1", "--adopt", "if-unowned"}, {"1", "--adopt", "never"}} {
-		p.expect(p.clm(append([]string{"rollback", "shop"}, args...)...), exitRefused, refusal, "'--adopt always' adopts an object")
+		p.expect(p.clm(append([]string{"rollback", "shop"}, args...)...), exitRefused, refusal, "'clm apply --adopt always' adopts an object")
 	}
 	if owner := p.owner("shared"); owner != "web" {
 		t.Fatalf("want release web to keep what it has, got owner %q", owner)

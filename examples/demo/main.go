@@ -47,7 +47,7 @@ func main() {
 
 // run starts a sandbox, plays the demo in it, and stops the sandbox even if the demo fails.
 func run(ctx context.Context, screen *screen) (err error) {
-	screen.Line("Starting a Kubernetes %s; if it has to be built first, that takes some minutes.", sandbox.Version)
+	screen.Line("Starting Kubernetes %s; the first time, it is built, which takes a few minutes.", sandbox.Version)
 	started := time.Now()
 	box, err := sandbox.Start(ctx, sandbox.Options{Log: os.Stderr})
 	if err != nil {

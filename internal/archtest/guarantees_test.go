@@ -24,8 +24,8 @@ var (
 // tests exist.
 func TestGuaranteesNameTheirTests(t *testing.T) {
 	t.Parallel()
-	promises, _, found := strings.Cut(read(t, filepath.Join(top, "website/content/reference/guarantees.md")), "## What is not promised")
-	if !found {
+	promises := read(t, filepath.Join(top, "website/content/reference/guarantees.md"))
+	if !strings.Contains(promises, "\n## What is not promised\n") {
 		t.Error("the page does not say what is not promised")
 	}
 	defined, rows := definedTests(t), 0
@@ -49,7 +49,7 @@ func TestGuaranteesNameTheirTests(t *testing.T) {
 	}
 }
 
-// TestFeaturesNameTheirTests checks that each feature that the page "Features of command lines" claims names a test,
+// TestFeaturesNameTheirTests checks that each feature that the page "Features of clm" claims names a test,
 // that these tests exist, and that each of the others has a reason.
 func TestFeaturesNameTheirTests(t *testing.T) {
 	t.Parallel()
@@ -104,4 +104,21 @@ func definedTests(t *testing.T) map[string]bool {
 		t.Fatal(err)
 	}
 	return defined
+}
+
+// TestSupportedVersions checks that the page "Support and compatibility" has the versions of go.mod and of the sandbox.
+func TestSupportedVersions(t *testing.T) {
+	t.Parallel()
+	page, mod := read(t, filepath.Join(top, "website/content/reference/support.md")), read(t, filepath.Join(top, "go.mod"))
+	for _, version := range []struct{ said, in, pattern string }{
+		{"Kubernetes %s, the version of", read(t, filepath.Join(top, "pkg/sandbox/sandbox.go")), `const Version = "v(1\.\d+)`},
+		{"| %s, with controller-runtime", mod, `k8s\.io/client-go v(0\.\d+)`},
+		{"with controller-runtime %s.", mod, `sigs\.k8s\.io/controller-runtime v(0\.\d+)`},
+		{"| Go | %s or newer", mod, `\ngo (1\.\d+)`},
+	} {
+		found := regexp.MustCompile(version.pattern).FindStringSubmatch(version.in)
+		if found == nil || !strings.Contains(page, strings.ReplaceAll(version.said, "%s", found[1])) {
+			t.Errorf("the page lacks %q with the version %q", version.said, found)
+		}
+	}
 }

@@ -188,8 +188,8 @@ func (s *TimeoutSpec) GetTimeout() time.Duration {
 
 // ReapplySpec implements ReapplyConfiguration.
 type ReapplySpec struct {
-	// ReapplyInterval is the time after which a dependent is applied again if another client may have changed it.
-	// Defaults to 60m.
+	// ReapplyInterval is the longest wait between two corrections, or two checks, of a dependent that other clients keep
+	// changing. The wait for a correction is at least 10m. Defaults to 60m.
 	// +kubebuilder:validation:Type:=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"
 	ReapplyInterval *metav1.Duration `json:"reapplyInterval,omitempty"`

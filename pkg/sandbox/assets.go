@@ -51,7 +51,7 @@ var sources embed.FS
 
 // Assets returns a folder that contains all programs: etcd, kube-apiserver, kube-controller-manager, kube-scheduler,
 // kwok, and guard. That is KUBEBUILDER_ASSETS if it contains them all. Otherwise it is a folder in the user's cache
-// directory, where Assets builds missing programs. Building takes some minutes, and needs the go command and, unless
+// directory, where Assets builds missing programs. Building takes a few minutes, and needs the go command and, unless
 // all modules are cached, the module proxy. If several processes need the same programs at once, only one builds them.
 //
 // Assets writes its progress to progress, which may be nil.

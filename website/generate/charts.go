@@ -32,7 +32,7 @@ type bar struct {
 
 // Dimensions of a chart, in units of its picture. One unit of a ratio is scale wide.
 const (
-	names = 370
+	names = 410
 	scale = 170
 	row   = 34
 	head  = 44

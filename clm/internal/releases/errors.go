@@ -241,7 +241,7 @@ func AdviceForeign(release *Release, problems []string) string {
 	if len(problems) > 0 && !slices.ContainsFunc(problems, func(problem string) bool { return !strings.Contains(problem, helms) }) {
 		return fmt.Sprintf("clm adopt %s --from-helm -n %s adopts the Helm release", release.Name, release.Namespace)
 	}
-	return "'--adopt always' adopts an object even if it has another owner; clm move moves an object from one release to another"
+	return "'clm apply --adopt always' adopts an object even if it has another owner; clm move moves an object from one release to another"
 }
 
 // maxGrouped is the maximum number of objects with the same problem that are listed.

@@ -34,12 +34,12 @@ gh() { [ "$1 $2" = "attestation verify" ] && [ -f "$3" ]; }
 cosign() { [ "$1" = verify-blob ] && [ -f "$2" ]; }
 brew() { [ "$*" = "install component-operator/tap/clm" ]; }
 skopeo() { [ "$1 $2" = "copy --all" ] && tar -tf "${3#oci-archive:}" ./index.json; }
-docker() { [ "$1" = run ] && [ "${*: -7:1}" = "registry.example.com/clm:$VERSION" ] && clm "${@: -6}" --yes; }
+docker() { [ "$1" = run ] && [ "${*: -8:1}" = "registry.example.com/clm:$VERSION" ] && clm "${@: -7}" --yes; }
 man() { command -v man > /dev/null || cat "$HOME/local/share/man/man1/$1.1"; }
 
 before_6() {
   # krew is a plugin itself.
-  printf '#!/bin/sh\n[ "$*" = "install clm" ] && grep -q "uri: .*/clm_0.1.0_linux_amd64.tar.gz" "%s" && ln -s "%s" "%s"\n' \
+  printf '#!/bin/sh\n[ "$*" = "install --manifest-url=https://github.com/component-operator/runtime/releases/download/v0.1.0/krew.yaml" ] && grep -q "uri: .*/clm_0.1.0_linux_amd64.tar.gz" "%s" && ln -s "%s" "%s"\n' \
     "$HOME/runtime/dist/krew.yaml" "$GOBIN/clm" "$GOBIN/kubectl-clm" > "$GOBIN/kubectl-krew"
   chmod +x "$GOBIN/kubectl-krew"
   namespace shop
@@ -49,8 +49,6 @@ before_6() {
 
 before_7() { rm "$GOBIN/kubectl-clm"; }
 
-before_9() { chart shop && touch values.yaml; }
+before_9() { clm delete web --yes && chart shop && touch values.yaml; }
 
-before_11() { tar -xzf clm_0.1.0_linux_amd64.tar.gz man; }
-
-before_12() { [ "$(kubectl clm version | head -1)" = "$(clm version | head -1)" ] && clm version | grep -q v0.1.0 && scaffold --version | grep -q v0.1.0; }
+before_12() { [ "$(kubectl clm version | awk 'NR == 1')" = "$(clm version | awk 'NR == 1')" ] && clm version | grep v0.1.0 > /dev/null && scaffold --version | grep v0.1.0 > /dev/null; }

@@ -20,7 +20,7 @@ EOF
 before_2() {
   kubectl get poddisruptionbudget webshop-operator -n webshop-operator
   shown run-several-replicas yaml 2 | kubectl apply -f -
-  pod=$(kubectl get pods -n webshop-operator -o name | head -n 1)
+  pod=$(kubectl get pods -n webshop-operator -o name | awk "NR == 1")
   lease webshop.shop.example.org leader
 }
 
