@@ -9,6 +9,8 @@ import (
 	"compress/gzip"
 	"context"
 	_ "embed"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -49,11 +51,21 @@ var site = sync.OnceValue(func() error {
 	if folder, err = os.MkdirTemp("", "site-"); err != nil {
 		return err
 	}
-	if output, err := exec.Command("make", "-C", "..", "website", "WEBSITE="+folder, "HUGOFLAGS=--noBuildLock").CombinedOutput(); err != nil {
+	return website(folder)
+})
+
+// making is held while the site is made, because the generated pages of all versions are in one folder.
+var making sync.Mutex
+
+// website makes the site.
+func website(target string, variables ...string) error {
+	making.Lock()
+	defer making.Unlock()
+	if output, err := exec.Command("make", append([]string{"-C", "..", "website", "WEBSITE=" + target, "HUGOFLAGS=--noBuildLock"}, variables...)...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, output)
 	}
 	return nil
-})
+}
 
 // hugo builds a site from a source.
 func hugo(source, target string) error {
@@ -370,6 +382,8 @@ func TestMistakes(t *testing.T) {
 func withPages(t *testing.T, pages map[string]string) error {
 	t.Helper()
 	built(t)
+	making.Lock()
+	defer making.Unlock()
 	folder := t.TempDir()
 	for _, part := range []string{"assets", "content", "layouts", "build/assets", "build/content", "build/data"} {
 		if err := os.CopyFS(filepath.Join(folder, part), os.DirFS(part)); err != nil {
@@ -389,6 +403,52 @@ func withPages(t *testing.T, pages map[string]string) error {
 		}
 	}
 	return hugo(folder, t.TempDir())
+}
+
+// TestVersions selects another version of a page, one that lacks the page, and the newest version from the note on an older one.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	versions := []string{"v0.2.0", "v0.1.0", "main"}
+	for _, version := range versions[:2] {
+		if err := website(filepath.Join(top, version), "VERSION="+version, "VERSIONS=true"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := json.Marshal(versions)
+	if err := errors.Join(err, os.WriteFile(filepath.Join(top, "versions.json"), list, 0o600), os.RemoveAll(filepath.Join(top, "v0.1.0/how-to/install"))); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(top)))
+	t.Cleanup(server.Close)
+	ctx := browser(t)
+	// at waits until a page is there, by its version and path.
+	at := func(path string) chromedp.Action[chromedp.Void] {
+		version, page, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+		return chromedp.WaitVisible(fmt.Sprintf(`html[data-version=%q][data-page=%q] #versions`, version, page))
+	}
+	choose := func(version string) chromedp.Action[chromedp.Void] {
+		return chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{const all = document.querySelector("#versions"); all.value = %q; all.dispatchEvent(new Event("change"))}`, version))
+	}
+	for _, step := range []struct {
+		from, choose, want string
+	}{
+		{"/v0.2.0/concepts/waves/", "v0.1.0", "/v0.1.0/concepts/waves/"},
+		{"/v0.1.0/concepts/waves/", "v0.2.0", "/v0.2.0/concepts/waves/"},
+		{"/v0.2.0/how-to/install/", "v0.1.0", "/v0.1.0/"},
+	} {
+		err := chromedp.Do(ctx, chromedp.Navigate(server.URL+step.from), at(step.from), choose(step.choose), at(step.want))
+		if err != nil {
+			t.Fatalf("from %s to %s: %v", step.from, step.choose, err)
+		}
+	}
+	err = chromedp.Do(ctx, chromedp.Navigate(server.URL+"/v0.1.0/concepts/waves/"), chromedp.Click("#old a"), at("/v0.2.0/concepts/waves/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hidden, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`document.querySelector("#old").hidden`)); err != nil || !hidden {
+		t.Errorf("there is a note on the newest version, %v", err)
+	}
 }
 
 // TestScreenshots takes pictures for people to look at.

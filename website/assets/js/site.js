@@ -170,7 +170,7 @@ document.addEventListener("click", (event) => {
     const link = document.createElement("a");
     link.textContent = `Read it for ${latest}.`;
     link.href = await pageIn(latest);
-    old.append(`This page is about ${here}, an older version. `, link);
+    old.append(here === "main" ? "This page is about a version that is not released yet. " : `This page is about ${here}, an older version. `, link);
     old.hidden = false;
   }
 })();
