@@ -83,7 +83,7 @@ clean: ## Remove what was built in this folder.
 
 # The race detector makes tests take four times the CPU, so "make test" uses it only for the caches of the engine and the
 # live views of clm, and "make race" for all packages.
-RACE := ./clm/internal/display ./clm/internal/live ./internal/concurrent ./internal/observe ./internal/shards ./pkg/sync
+RACE := ./internal/display ./clm/internal/live ./internal/concurrent ./internal/observe ./internal/shards ./pkg/sync
 # Symbols for debuggers take a third to a half of the time of linking.
 TEST := go test -shuffle=on -p 2 -timeout 60m -ldflags=-s
 # One sandbox serves all packages: each test works in namespaces of its own. The variable's own name keeps tests

@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/discovery"
 
-	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/internal/display"
 	"github.com/component-operator/runtime/internal/helm/linter"
 )
 

@@ -22,8 +22,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/display"
 	"github.com/component-operator/runtime/pkg/types"
 )
 

@@ -18,9 +18,9 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/internal/display"
 	"github.com/component-operator/runtime/internal/rights"
 )
 

@@ -15,8 +15,8 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	kubectlresource "k8s.io/cli-runtime/pkg/resource"
 
-	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/display"
 	"github.com/component-operator/runtime/pkg/types"
 )
 

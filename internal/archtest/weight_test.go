@@ -45,7 +45,7 @@ func TestWhatUsersCarry(t *testing.T) {
 			"an operator whose objects are written in Go renders nothing; Kustomize alone adds two thirds to its binary",
 			slices.Concat(never, terminals, templates[1:], helm, kustomize),
 		},
-		"pkg/operator":            {"an interface", slices.Concat(never, terminals, templates, helm, kustomize)},
+		"pkg/operator":            {"an operator has pkg/component anyway", slices.Concat(never, terminals, templates[1:], helm, kustomize)},
 		"pkg/manifests":           {"transformers use templates and Kustomize's patches", slices.Concat(never, terminals, helm, []string{"github.com/go-git"})},
 		"pkg/manifests/helm":      {"charts that are embedded are not pulled from registries", slices.Concat(never, helm[1:], []string{"github.com/go-git"})},
 		"pkg/manifests/kustomize": {"a kustomization is no chart", slices.Concat(never, helm)},

@@ -55,7 +55,9 @@ func (p *pass) observe(ctx context.Context) outcomes.Outcome {
 	} else if o.Kind != outcomes.Continue {
 		return o
 	}
-	plan, err := p.planRequest(ctx, p.request(generated, judge))
+	// Asking costs a request for each missing object. That is acceptable before anything is applied; later, events would
+	// repeat it too often.
+	plan, err := p.planRequest(ctx, p.request(generated, judge), reconciler.PlanOptions{Ask: len(p.status.Inventory) == 0})
 	if err != nil {
 		return outcomes.Of(err)
 	}
@@ -243,14 +245,12 @@ func (p *pass) applyRequest(ctx context.Context, request reconciler.ApplyRequest
 }
 
 // planRequest makes the engine plan its changes.
-func (p *pass) planRequest(ctx context.Context, request reconciler.ApplyRequest) (reconciler.Plan, error) {
+func (p *pass) planRequest(ctx context.Context, request reconciler.ApplyRequest, options reconciler.PlanOptions) (reconciler.Plan, error) {
 	var plan reconciler.Plan
 	err := p.amongSiblings(ctx, func(siblings map[string]reconciler.Relation) (bool, error) {
 		var err error
 		request.Siblings = siblings
-		// Asking costs a request for each missing object. That is acceptable before anything is applied; later, events
-		// would repeat it too often.
-		plan, err = p.destination.Target().Engine.Plan(ctx, request, reconciler.PlanOptions{Ask: len(p.status.Inventory) == 0})
+		plan, err = p.destination.Target().Engine.Plan(ctx, request, options)
 		return slices.ContainsFunc(plan.Changes, func(change reconciler.Change) bool { return change.Foreign }), err
 	})
 	return plan, err

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -90,6 +91,9 @@ func (r *Reconciler[T]) SetupWithManagerAndBuilder(mgr ctrl.Manager, blder *ctrl
 			"build it with the option NeedLeaderElection set to false", r.author.name)
 	}
 	r.worker = w
+	if preview, ok := mgr.(*Preview); ok {
+		preview.workers = append(preview.workers, w)
+	}
 	return nil
 }
 
@@ -120,6 +124,7 @@ func (r *Reconciler[T]) newWorker(mgr ctrl.Manager) (*worker, error) {
 			FieldOwner: *r.author.options.FieldOwner, OwnFields: statusFields,
 		},
 		cache:     mgr.GetCache(),
+		scheme:    mgr.GetScheme(),
 		extension: loadExtension[T](mgr.GetClient()),
 		walker:    walker{extension: reflect.TypeFor[Reference[T]]()},
 		memories:  newMemories(),
@@ -181,8 +186,14 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	if err != nil {
 		return err
 	}
+	wrap := w.metrics.Requests
+	_, isPreview := mgr.(*Preview)
+	if isPreview {
+		// Clusters that kubeconfigs lead to are not changed either.
+		wrap = func(transport http.RoundTripper) http.RoundTripper { return guarded(w.metrics.Requests(transport)) }
+	}
 	factory, err := clients.New(clients.Options{
-		Name: w.name, Config: mgr.GetConfig(), Scheme: scheme, WrapTransport: w.metrics.Requests, Metrics: w.metrics,
+		Name: w.name, Config: mgr.GetConfig(), Scheme: scheme, WrapTransport: wrap, Metrics: w.metrics,
 		Patience: w.options.patience, Hosts: w.options.AllowedTargets,
 	})
 	if err != nil {
@@ -195,6 +206,9 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *queue.Wakeups) error {
 		}
 	}
 	w.events = factory.Local().EventRecorder()
+	if isPreview {
+		w.events = &record.FakeRecorder{}
+	}
 	connections := targets.New(targets.Options{
 		Factory: factory, Name: w.name, Engine: w.engineOptions(mgr.GetLogger()),
 		Changed: waking(w, queue), TypesChanged: func() {

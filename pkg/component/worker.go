@@ -51,6 +51,7 @@ type worker struct {
 	// resource reads and writes components.
 	resource *resource.Client
 	cache    cache.Cache
+	scheme   *runtime.Scheme
 	local    cluster.Client
 	metrics  *metrics.Controller
 	events   record.EventRecorder
@@ -353,7 +354,7 @@ func (w *worker) shareWork(mgr ctrl.Manager, queue *queue.Wakeups) error {
 		Client: leases, Log: log,
 		Acquired: func(shard int) {
 			w.metrics.ShardsHeld(1)
-			if err := w.takeOver(mgr.GetScheme(), queue, shard); err != nil {
+			if err := w.takeOver(queue, shard); err != nil {
 				log.Error(err, "components are reconciled only when they change", "shard", shard)
 			}
 		},
@@ -390,14 +391,10 @@ func (w *worker) isOurs(component client.Object) bool {
 }
 
 // takeOver schedules a pass of each component of a shard.
-func (w *worker) takeOver(scheme *runtime.Scheme, queue *queue.Wakeups, shard int) error {
-	object, err := scheme.New(w.resource.Kind.GroupVersion().WithKind(w.resource.Kind.Kind + "List"))
+func (w *worker) takeOver(queue *queue.Wakeups, shard int) error {
+	list, err := w.newList()
 	if err != nil {
-		return fmt.Errorf("listing components: %w", err)
-	}
-	list, ok := object.(client.ObjectList)
-	if !ok {
-		return fmt.Errorf("listing components: %T is not a list", object)
+		return err
 	}
 	if err := w.cache.List(context.Background(), list, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing components: %w", err)
@@ -410,6 +407,19 @@ func (w *worker) takeOver(scheme *runtime.Scheme, queue *queue.Wakeups, shard in
 		}
 		return nil
 	})
+}
+
+// newList returns an empty list of components.
+func (w *worker) newList() (client.ObjectList, error) {
+	object, err := w.scheme.New(w.resource.Kind.GroupVersion().WithKind(w.resource.Kind.Kind + "List"))
+	if err != nil {
+		return nil, fmt.Errorf("listing components: %w", err)
+	}
+	list, ok := object.(client.ObjectList)
+	if !ok {
+		return nil, fmt.Errorf("listing components: %T is not a list", object)
+	}
+	return list, nil
 }
 
 // handOver drops the watches, metrics and memories of the components of a shard.

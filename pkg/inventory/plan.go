@@ -46,6 +46,9 @@ type PlanOptions struct {
 	// LeftAlone, with Compare, also compares dependents whose drift is not corrected because of their drift policies.
 	// Their changes have no verb; Before, After and Changed show what would be corrected otherwise. Defaults to no.
 	LeftAlone bool
+	// Unprivileged computes a change from the manifest if the caller may not make its dry run, as Change.Local says.
+	// Defaults to no: the change is refused then.
+	Unprivileged bool
 }
 
 // UnknownFieldsNote is how notes begin that name fields that the API server does not know, and that are left out.
@@ -87,8 +90,8 @@ type Change struct {
 	// drops; only if compared.
 	Notes []string `json:"notes,omitempty"`
 	// Local means that After was computed from the manifest (and the definition of the type, if the request has it),
-	// because a dry run was not possible: the server does not know the type as it will be, or the namespace, or a
-	// webhook does not support dry runs.
+	// because a dry run was not possible: the server does not know the type as it will be, or the namespace, a webhook
+	// does not support dry runs, or the caller may not make one (PlanOptions.Unprivileged).
 	Local bool `json:"local,omitempty"`
 	// Before and After are the object as it is and as it would be stored, without the status and the metadata that the
 	// server and the reconciler maintain; nil if it does not exist. Set only if compared, and for objects that would

@@ -17,8 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
-	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/concurrent"
+	"github.com/component-operator/runtime/internal/display"
 )
 
 // Event is a Kubernetes event about an object.

@@ -23,7 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/internal/display"
 )
 
 // LogOptions specify the logs to read. Without restrictions, all logs are read.

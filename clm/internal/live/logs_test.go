@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/live"
+	"github.com/component-operator/runtime/internal/display"
 	"github.com/component-operator/runtime/internal/testenv"
 )
 

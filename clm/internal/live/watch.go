@@ -21,8 +21,8 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/apiserver"
+	"github.com/component-operator/runtime/internal/display"
 )
 
 // WatchSink is notified when the tree may have changed.

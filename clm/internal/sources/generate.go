@@ -25,8 +25,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/display"
 	"github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/rights"
 	"github.com/component-operator/runtime/pkg/cluster"

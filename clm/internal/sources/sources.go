@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/component-operator/runtime/clm/internal/display"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/display"
 	internalhelm "github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/helm/remote"
 	"github.com/component-operator/runtime/pkg/manifests"

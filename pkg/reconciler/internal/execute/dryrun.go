@@ -239,7 +239,7 @@ func (p *Preview) dryRunFailed(change *inventory.Change, t *prepare.Object, d de
 	case p.CreatesNamespaces && lacksNamespace(err):
 		p.missing.Store(t.Key.Namespace, true)
 		return p.compute(change, t, s)
-	case IsNoDryRun(err), p.comesBefore(t, err):
+	case IsNoDryRun(err), p.comesBefore(t, err), p.Unprivileged && apierrors.IsForbidden(err) && !apiserver.IsAdmission(err):
 		return p.compute(change, t, s)
 	case IsRefusal(err), apiserver.IsDenied(err),
 		(apierrors.IsForbidden(err) || apiserver.IsRejected(err)) && !IsDoomed(err) && !DeniedBy(err, BarrierPrefix):
@@ -269,6 +269,8 @@ type Preview struct {
 	CreatesNamespaces bool
 	// LeftAlone also compares dependents whose drift is not corrected because of their drift policies.
 	LeftAlone bool
+	// Unprivileged computes the change if the caller may not make a dry run.
+	Unprivileged bool
 
 	// Namespaces are those that Apply would create. It does not change during concurrent work.
 	Namespaces map[string]bool

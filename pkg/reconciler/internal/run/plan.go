@@ -55,7 +55,7 @@ func newPlanned(call *Call, wanted []*prepare.Object, recorded []*inventory.Item
 	p.preview.CreatesNamespaces, call.Executor.CreateNamespaces = call.Executor.CreateNamespaces, false
 	switch {
 	case options.Compare:
-		p.depth, p.preview.LeftAlone = depthCompared, options.LeftAlone
+		p.depth, p.preview.LeftAlone, p.preview.Unprivileged = depthCompared, options.LeftAlone, options.Unprivileged
 	case options.Ask:
 		p.depth = depthAsked
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/hinshun/vt10x"
 	"go.uber.org/goleak"
 
-	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/internal/display"
+	"github.com/component-operator/runtime/pkg/inventory"
 )
 
 // screen is a terminal as a person sees it, and counts what is sent to it.
@@ -85,7 +85,7 @@ func expect(t *testing.T, reason, got, want string) {
 var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // an object of the given text, for example "apps/v1 Deployment default/web".
-func object(text string, wave int, phase reconciler.Phase, change ...func(*display.Dependent)) display.Dependent {
+func object(text string, wave int, phase inventory.Phase, change ...func(*display.Dependent)) display.Dependent {
 	words := strings.Fields(text)
 	namespace, name, _ := strings.Cut(words[2], "/") // "/name" is cluster-scoped
 	o := display.Dependent{
@@ -109,7 +109,7 @@ func wait(reason string, since time.Duration) func(*display.Dependent) {
 	return func(o *display.Dependent) { o.Message, o.Since = reason, start.Add(since) }
 }
 
-func did(verb reconciler.Verb) func(*display.Dependent) {
+func did(verb inventory.Verb) func(*display.Dependent) {
 	return func(o *display.Dependent) { o.Verb = verb }
 }
 
@@ -120,14 +120,14 @@ func scene() display.Progress {
 	return display.Progress{
 		Operation: "apply", Release: "default/shop", Revision: 3, Phase: "applying wave 2 of 4",
 		Objects: []display.Dependent{
-			object("v1 Namespace /shop", -1, reconciler.PhaseReady),
-			object("v1 ConfigMap default/settings", 0, reconciler.PhaseReady, did(reconciler.VerbUpdated)),
-			object("v1 Secret default/keys", 0, reconciler.PhaseReady, did(reconciler.VerbCreated)),
-			object("apps/v1 Deployment default/web", 1, reconciler.PhaseCreating, did(reconciler.VerbCreated), wait("1/3 replicas available", -12*time.Second)),
-			object("batch/v1 Job default/migrate", 1, reconciler.PhaseUpdating, did(reconciler.VerbUpdated), failed, wait("job has reached its\nbackoff limit", -26*time.Hour)),
-			object("v1 Service default/web", 1, reconciler.PhaseReady, did(reconciler.VerbCreated)),
-			object("example.com/v1 Widget default/front", 2, reconciler.PhaseScheduledForApplication),
-			object("example.com/v1 Widget default/back", 3, reconciler.PhaseScheduledForApplication),
+			object("v1 Namespace /shop", -1, inventory.PhaseReady),
+			object("v1 ConfigMap default/settings", 0, inventory.PhaseReady, did(inventory.VerbUpdated)),
+			object("v1 Secret default/keys", 0, inventory.PhaseReady, did(inventory.VerbCreated)),
+			object("apps/v1 Deployment default/web", 1, inventory.PhaseCreating, did(inventory.VerbCreated), wait("1/3 replicas available", -12*time.Second)),
+			object("batch/v1 Job default/migrate", 1, inventory.PhaseUpdating, did(inventory.VerbUpdated), failed, wait("job has reached its\nbackoff limit", -26*time.Hour)),
+			object("v1 Service default/web", 1, inventory.PhaseReady, did(inventory.VerbCreated)),
+			object("example.com/v1 Widget default/front", 2, inventory.PhaseScheduledForApplication),
+			object("example.com/v1 Widget default/back", 3, inventory.PhaseScheduledForApplication),
 		},
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/internal/display"
+	"github.com/component-operator/runtime/pkg/inventory"
 )
 
 func newLive(s *screen) display.Printer {
@@ -54,10 +54,10 @@ apply default/shop revision 3: applying wave 2 of 4  2s
 
 		state.Phase, state.Message = "applying wave 3 of 4", "retrying: connection refused"
 		for i := 3; i < 6; i++ {
-			state.Objects[i].Phase, state.Objects[i].Message, state.Objects[i].State = reconciler.PhaseReady, "", ""
+			state.Objects[i].Phase, state.Objects[i].Message, state.Objects[i].State = inventory.PhaseReady, "", ""
 			settle(&state.Objects[i])
 		}
-		state.Objects[6].Phase, state.Objects[6].Verb = reconciler.PhaseCreating, reconciler.VerbCreated
+		state.Objects[6].Phase, state.Objects[6].Verb = inventory.PhaseCreating, inventory.VerbCreated
 		settle(&state.Objects[6])
 		time.Sleep(time.Second)
 		live.Update(state)
@@ -154,7 +154,7 @@ apply default/shop revision 3: applying wave 2 of 4  0s
 				live := newLive(s)
 				state := scene()
 				for i := range tc.pods {
-					pod := object(fmt.Sprintf("v1 Pod default/p%d", i), 1, reconciler.PhaseCreating)
+					pod := object(fmt.Sprintf("v1 Pod default/p%d", i), 1, inventory.PhaseCreating)
 					state.Objects = slices.Insert(state.Objects, 3, pod)
 				}
 				live.Update(state)
@@ -176,7 +176,7 @@ func TestLiveIsCheap(t *testing.T) {
 		state := scene()
 		state.Objects = nil
 		for i := range 1000 {
-			state.Objects = append(state.Objects, object(fmt.Sprintf("v1 Pod default/p%03d", i), 0, reconciler.PhaseCreating, wait("pending", 0)))
+			state.Objects = append(state.Objects, object(fmt.Sprintf("v1 Pod default/p%03d", i), 0, inventory.PhaseCreating, wait("pending", 0)))
 		}
 		live.Update(state)
 		text, writes := s.take()
@@ -253,14 +253,14 @@ func TestFramesOfOperations(t *testing.T) {
 	state := display.Progress{
 		Operation: "apply", Release: "monitoring/kube-prometheus-stack", Revision: 12, Phase: "waiting until wave 1 is ready",
 		Objects: []display.Dependent{
-			object("apiextensions.k8s.io/v1 CustomResourceDefinition /prometheusrules.monitoring.coreos.com", -1, reconciler.PhaseReady),
-			object("apps/v1 Deployment monitoring/monitoring-kube-prometheus-stack-operator", 1, reconciler.PhaseCreating, did(reconciler.VerbCreated), wait(crash, -47*time.Second)),
-			object("v1 PersistentVolumeClaim monitoring/prometheus-monitoring-kube-prometheus-stack-prometheus-db", 1, reconciler.PhaseCreating,
-				did(reconciler.VerbCreated), wait(unbound, -47*time.Second)),
-			object("monitoring.coreos.com/v1 Prometheus monitoring/monitoring-kube-prometheus-stack-prometheus", 1, reconciler.PhaseCreating,
-				did(reconciler.VerbCreated), wait("no status yet", -3*time.Second)),
-			object("v1 Service kube-system/monitoring-kube-prometheus-stack-coredns", 1, reconciler.PhaseCreating, did(reconciler.VerbCreated), wait("has no endpoints", -47*time.Second)),
-			object("admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration /monitoring-kube-prometheus-stack-admission", 2, reconciler.PhaseScheduledForApplication),
+			object("apiextensions.k8s.io/v1 CustomResourceDefinition /prometheusrules.monitoring.coreos.com", -1, inventory.PhaseReady),
+			object("apps/v1 Deployment monitoring/monitoring-kube-prometheus-stack-operator", 1, inventory.PhaseCreating, did(inventory.VerbCreated), wait(crash, -47*time.Second)),
+			object("v1 PersistentVolumeClaim monitoring/prometheus-monitoring-kube-prometheus-stack-prometheus-db", 1, inventory.PhaseCreating,
+				did(inventory.VerbCreated), wait(unbound, -47*time.Second)),
+			object("monitoring.coreos.com/v1 Prometheus monitoring/monitoring-kube-prometheus-stack-prometheus", 1, inventory.PhaseCreating,
+				did(inventory.VerbCreated), wait("no status yet", -3*time.Second)),
+			object("v1 Service kube-system/monitoring-kube-prometheus-stack-coredns", 1, inventory.PhaseCreating, did(inventory.VerbCreated), wait("has no endpoints", -47*time.Second)),
+			object("admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration /monitoring-kube-prometheus-stack-admission", 2, inventory.PhaseScheduledForApplication),
 		},
 	}
 	for _, width := range []int{60, 120} {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/internal/display"
 	"github.com/component-operator/runtime/pkg/status"
 )
 

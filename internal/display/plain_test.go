@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/component-operator/runtime/clm/internal/display"
-	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/internal/display"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -39,7 +39,7 @@ func course() []display.Progress {
 		o := &states[0].Objects[i]
 		o.Verb, o.Message, o.State = "", "", ""
 		if i > 0 {
-			o.Phase = reconciler.PhaseScheduledForApplication
+			o.Phase = inventory.PhaseScheduledForApplication
 		}
 		settle(o)
 	}
@@ -47,12 +47,12 @@ func course() []display.Progress {
 	settle(&states[1].Objects[4])
 	states[2].Objects[3].Message = "2/3 replicas available"
 	states[2].Message = "retrying: connection\nrefused"
-	states[3].Objects[3].Phase, states[3].Objects[3].Message, states[3].Objects[3].Status = reconciler.PhaseReady, "", status.CurrentStatus
+	states[3].Objects[3].Phase, states[3].Objects[3].Message, states[3].Objects[3].Status = inventory.PhaseReady, "", status.CurrentStatus
 	settle(&states[3].Objects[3])
 	states[4].Objects[3] = states[3].Objects[3]
 	states[4].Phase = "applying wave 3 of 4"
-	states[4].Objects[4] = object("batch/v1 Job default/migrate", 1, reconciler.PhaseCompleted, did(reconciler.VerbUpdated))
-	states[4].Objects[6] = object("example.com/v1 Widget default/front", 2, reconciler.PhaseCreating, did(reconciler.VerbCreated), wait("no condition yet", 0))
+	states[4].Objects[4] = object("batch/v1 Job default/migrate", 1, inventory.PhaseCompleted, did(inventory.VerbUpdated))
+	states[4].Objects[6] = object("example.com/v1 Widget default/front", 2, inventory.PhaseCreating, did(inventory.VerbCreated), wait("no condition yet", 0))
 	return states
 }
 
@@ -87,21 +87,21 @@ func TestPlainPatience(t *testing.T) {
 		printer := display.NewPrinter(display.PrinterOptions{Out: &out, Mode: display.ModePlain})
 		for _, step := range []struct {
 			reason, wait string
-			phase        reconciler.Phase
+			phase        inventory.Phase
 			pause        time.Duration
 			want         string
 		}{
-			{"it may pass at once", "not observed yet", reconciler.PhaseCreating, 500 * time.Millisecond, ""},
-			{"it did, but the object goes on waiting", "0/3 available", reconciler.PhaseCreating, 600 * time.Millisecond, "Deployment default/web: waiting: 0/3 available\n"},
-			{"what is known is not told again", "0/3 available", reconciler.PhaseCreating, time.Minute, ""},
-			{"reasons come one after the other", "1/3 available", reconciler.PhaseCreating, 900 * time.Millisecond, ""},
-			{"only the last one counts", "2/3 available", reconciler.PhaseCreating, time.Minute, "Deployment default/web: waiting: 2/3 available\n"},
-			{"a reason has come", "1/3 available", reconciler.PhaseCreating, 500 * time.Millisecond, ""},
-			{"and gone", "2/3 available", reconciler.PhaseCreating, time.Minute, ""},
-			{"one more", "1/3 available", reconciler.PhaseCreating, 900 * time.Millisecond, ""},
-			{"it waits no more", "", reconciler.PhaseReady, time.Minute, "Deployment default/web: ready\n"},
-			{"it goes at once", "", reconciler.PhaseDeleting, 0, "Deployment default/web: deleting\n"},
-			{"and something holds it", "finalizers: hold", reconciler.PhaseDeleting, time.Minute, "Deployment default/web: deleting: finalizers: hold\n"},
+			{"it may pass at once", "not observed yet", inventory.PhaseCreating, 500 * time.Millisecond, ""},
+			{"it did, but the object goes on waiting", "0/3 available", inventory.PhaseCreating, 600 * time.Millisecond, "Deployment default/web: waiting: 0/3 available\n"},
+			{"what is known is not told again", "0/3 available", inventory.PhaseCreating, time.Minute, ""},
+			{"reasons come one after the other", "1/3 available", inventory.PhaseCreating, 900 * time.Millisecond, ""},
+			{"only the last one counts", "2/3 available", inventory.PhaseCreating, time.Minute, "Deployment default/web: waiting: 2/3 available\n"},
+			{"a reason has come", "1/3 available", inventory.PhaseCreating, 500 * time.Millisecond, ""},
+			{"and gone", "2/3 available", inventory.PhaseCreating, time.Minute, ""},
+			{"one more", "1/3 available", inventory.PhaseCreating, 900 * time.Millisecond, ""},
+			{"it waits no more", "", inventory.PhaseReady, time.Minute, "Deployment default/web: ready\n"},
+			{"it goes at once", "", inventory.PhaseDeleting, 0, "Deployment default/web: deleting\n"},
+			{"and something holds it", "finalizers: hold", inventory.PhaseDeleting, time.Minute, "Deployment default/web: deleting: finalizers: hold\n"},
 		} {
 			printer.Update(display.Progress{Objects: []display.Dependent{object("apps/v1 Deployment default/web", 0, step.phase, wait(step.wait, 0))}})
 			time.Sleep(step.pause)
@@ -120,10 +120,10 @@ func TestPlainDeletion(t *testing.T) {
 	}
 	const web, data = "apps/v1 Deployment default/web", "v1 PersistentVolumeClaim default/data"
 	got := play(t, display.ModePlain, display.ColorAlways, display.Outcome{Done: true, Summary: "deleted"},
-		state(object(web, 0, reconciler.PhaseScheduledForDeletion), object(data, 1, reconciler.PhaseScheduledForDeletion)),
-		state(object(web, 0, reconciler.PhaseDeleting), object(data, 1, reconciler.PhaseScheduledForDeletion)),
-		state(object(web, 0, reconciler.PhaseDeleting, wait("finalizers: example.com/hold", 0)), object(data, 1, reconciler.PhaseScheduledForDeletion)),
-		state(object(web, 0, reconciler.PhaseDeleting, did(reconciler.VerbDeleted)), object(data, 1, reconciler.PhaseScheduledForDeletion, did(reconciler.VerbOrphaned))),
+		state(object(web, 0, inventory.PhaseScheduledForDeletion), object(data, 1, inventory.PhaseScheduledForDeletion)),
+		state(object(web, 0, inventory.PhaseDeleting), object(data, 1, inventory.PhaseScheduledForDeletion)),
+		state(object(web, 0, inventory.PhaseDeleting, wait("finalizers: example.com/hold", 0)), object(data, 1, inventory.PhaseScheduledForDeletion)),
+		state(object(web, 0, inventory.PhaseDeleting, did(inventory.VerbDeleted)), object(data, 1, inventory.PhaseScheduledForDeletion, did(inventory.VerbOrphaned))),
 	)
 	expect(t, "coloured, because that was asked for", strings.ReplaceAll(got, "\x1b", "^"), `
 ^[1mdelete default/shop^[0m: deleting
@@ -138,7 +138,7 @@ func TestManyUnready(t *testing.T) {
 	t.Parallel()
 	var state display.Progress
 	for range 25 {
-		state.Objects = append(state.Objects, object("v1 Pod default/p", 0, reconciler.PhaseCreating))
+		state.Objects = append(state.Objects, object("v1 Pod default/p", 0, inventory.PhaseCreating))
 	}
 	got := play(t, display.ModePlain, display.ColorAuto, display.Outcome{Summary: "not ready"}, state)
 	if lines, more := strings.Count(got, "▸"), strings.Contains(got, "  … and 5 more\n"); lines != 20 || !more {

@@ -8,7 +8,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/internal/display"
 )
 
 // TestColor has no parallel tests beside it, because it changes the environment.

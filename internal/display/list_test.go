@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/component-operator/runtime/clm/internal/display"
+	"github.com/component-operator/runtime/internal/display"
 )
 
 func TestEnumerate(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -428,7 +428,7 @@ func (c change) news(style Style) []string {
 
 // isLeaving reports whether the object is being deleted or purged.
 func isLeaving(d Dependent) bool {
-	return d.Phase == reconciler.PhaseDeleting || d.Phase == reconciler.PhaseCompleting
+	return d.Phase == inventory.PhaseDeleting || d.Phase == inventory.PhaseCompleting
 }
 
 // operationEvent is an event about the operation.
@@ -448,15 +448,15 @@ type operationEvent struct {
 
 // objectEvent is an event about a dependent.
 type objectEvent struct {
-	Time   string           `json:"time"`
-	Type   string           `json:"type"`
-	Object Object           `json:"object"`
-	Wave   int              `json:"wave"`
-	State  string           `json:"state"`
-	Phase  reconciler.Phase `json:"phase,omitempty"`
-	Status status.Status    `json:"status,omitempty"`
-	Verb   reconciler.Verb  `json:"verb,omitempty"`
-	Reason string           `json:"reason,omitempty"`
+	Time   string          `json:"time"`
+	Type   string          `json:"type"`
+	Object Object          `json:"object"`
+	Wave   int             `json:"wave"`
+	State  string          `json:"state"`
+	Phase  inventory.Phase `json:"phase,omitempty"`
+	Status status.Status   `json:"status,omitempty"`
+	Verb   inventory.Verb  `json:"verb,omitempty"`
+	Reason string          `json:"reason,omitempty"`
 }
 
 // events writes an event per line, for programs.

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -161,7 +161,7 @@ type Node struct {
 	Children []*Node `json:"children,omitempty"`
 
 	// Item is the inventory item of a dependent; nil for other objects.
-	Item *reconciler.InventoryItem `json:"-"`
+	Item *inventory.Item `json:"-"`
 	// Live is the object as it was read; nil if it was not.
 	Live *unstructured.Unstructured `json:"-"`
 }
@@ -252,9 +252,9 @@ type Dependent struct {
 	// Wave is the apply order, or the delete order if the release is being deleted.
 	Wave int `json:"-"`
 	// Phase as recorded; empty means that the object will be applied.
-	Phase reconciler.Phase `json:"-"`
+	Phase inventory.Phase `json:"-"`
 	// Verb is what the operation has done to the object; empty if nothing yet.
-	Verb reconciler.Verb `json:"-"`
+	Verb inventory.Verb `json:"-"`
 	// Deed is shown to people instead of the verb, in the words of the plan; empty if the verb is sufficient.
 	Deed string `json:"-"`
 	// State summarizes the fields above.
@@ -300,25 +300,25 @@ func StateInOperation(d Dependent, failed bool) State {
 	switch {
 	case failed:
 		return StateFailed
-	case d.Verb == reconciler.VerbDeleted:
+	case d.Verb == inventory.VerbDeleted:
 		return StateGone
-	case d.Verb == reconciler.VerbOrphaned:
+	case d.Verb == inventory.VerbOrphaned:
 		return StateStays
 	}
 	switch d.Phase {
-	case reconciler.PhaseFailed:
+	case inventory.PhaseFailed:
 		return StateFailed
-	case reconciler.PhaseKept:
+	case inventory.PhaseKept:
 		return StateStays
-	case reconciler.PhaseCompleted:
+	case inventory.PhaseCompleted:
 		return StateCompleted
-	case reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseDeleting, reconciler.PhaseCompleting:
+	case inventory.PhaseCreating, inventory.PhaseUpdating, inventory.PhaseDeleting, inventory.PhaseCompleting:
 		return StateUnready
-	case reconciler.PhaseReady:
+	case inventory.PhaseReady:
 		if d.Message == "" {
 			return StateReady
 		}
-	case reconciler.PhaseScheduledForApplication, reconciler.PhaseScheduledForDeletion, reconciler.PhaseScheduledForCompletion, "":
+	case inventory.PhaseScheduledForApplication, inventory.PhaseScheduledForDeletion, inventory.PhaseScheduledForCompletion, "":
 		if d.Message == "" {
 			return StatePending
 		}
@@ -331,11 +331,11 @@ func (d Dependent) Label() string {
 	switch {
 	case d.State == StateFailed:
 		return "failed"
-	case d.State == StateUnready && (d.Phase == "" || d.Phase == reconciler.PhaseReady || strings.HasPrefix(string(d.Phase), "Scheduled")):
+	case d.State == StateUnready && (d.Phase == "" || d.Phase == inventory.PhaseReady || strings.HasPrefix(string(d.Phase), "Scheduled")):
 		return "waiting"
 	case d.State == StatePending:
 		return "pending"
-	case d.Verb == reconciler.VerbDeleted || d.Verb == reconciler.VerbOrphaned:
+	case d.Verb == inventory.VerbDeleted || d.Verb == inventory.VerbOrphaned:
 		return strings.ToLower(string(d.Verb))
 	default:
 		return strings.ToLower(string(d.Phase))
@@ -431,8 +431,8 @@ func Age(since, now time.Time) string {
 }
 
 // Kept lists the objects that are kept although they are no longer in the manifests; empty if there are none.
-func Kept(items []*reconciler.InventoryItem) string {
-	kept := slices.DeleteFunc(slices.Clone(items), func(item *reconciler.InventoryItem) bool { return item.Phase != reconciler.PhaseKept })
+func Kept(items []*inventory.Item) string {
+	kept := slices.DeleteFunc(slices.Clone(items), func(item *inventory.Item) bool { return item.Phase != inventory.PhaseKept })
 	return Enumerate(Map(kept, Text), maxKept)
 }
 
