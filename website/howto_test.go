@@ -137,7 +137,7 @@ func runPage(t *testing.T, programs, setup string, blocks []block) []string {
 		fmt.Fprintf(script, "! declare -F before_%d > /dev/null || before_%[1]d\n", i+1)
 		for _, command := range block.commands {
 			fmt.Fprintf(script, "echo '%s'\n", separator)
-			if shown := strings.ToLower(strings.Join(command.shown, "\n")); strings.Contains(shown, "error: ") || strings.Contains(shown, "✗") {
+			if shown := strings.ToLower(strings.Join(command.shown, "\n")); strings.Contains(shown, "error: ") || strings.Contains(shown, "✗") || strings.Contains(shown, "exit status ") {
 				fmt.Fprintf(script, "set +e\n%sfailed=$?\nset -e\n[ $failed != 0 ]\n", command.text)
 			} else {
 				script.WriteString(command.text)

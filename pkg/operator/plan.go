@@ -211,8 +211,8 @@ func (f *fleet) add(previewed component.Previewed) {
 
 // generalized returns the group with NAME for the name of the component, and without its namespace.
 func (g *group) generalized(namespace, name string) *group {
-	// A name ends where another part of a longer name begins.
-	names := regexp.MustCompile(`(^|[^a-z0-9.])` + regexp.QuoteMeta(name) + `($|[^a-z0-9.])`)
+	// Part of a longer name may be the name, but not part of a path such as that of an image.
+	names := regexp.MustCompile(`(^|[^a-z0-9./])` + regexp.QuoteMeta(name) + `($|[^a-z0-9./])`)
 	replace := func(text string) string {
 		if namespace != "" {
 			text = strings.ReplaceAll(text, " "+namespace+"/", " ")
