@@ -303,6 +303,9 @@ func (p *pass) afterReconcile(ctx context.Context) outcomes.Outcome {
 }
 
 func (p *pass) markReady(context.Context) outcomes.Outcome {
+	if taken := p.status.Rollout; taken != nil && taken.ArrivedAt == nil && p.worker.rollout != nil {
+		taken.ArrivedAt = new(p.now())
+	}
 	p.status.AppliedGeneration = p.component.GetGeneration()
 	p.status.LastAppliedAt = new(p.now())
 	if p.status.InstalledRevision == 0 {

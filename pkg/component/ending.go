@@ -66,12 +66,19 @@ func (p *pass) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, e
 	d := decide(o, history{
 		deleting: p.deleting, since: ptr.Deref(p.status.ProcessingSince, metav1.Time{}).Time, refusals: p.memory.refusals, errors: p.memory.errors,
 	}, p.settings.timing, now.Time)
-	d.requeue = p.noteHealth(o, d, now)
+	if o.Kind == outcomes.Waiting {
+		d.verdict = p.before
+	} else {
+		d.requeue = p.noteHealth(o, d, now)
+	}
 	p.countFailures(o)
 	if generation.Is(o.Err) {
 		d.next = p.panicDelay()
 	}
-	p.note(d, now)
+	if o.Kind != outcomes.Waiting {
+		p.note(d, now)
+	}
+	p.noteRollout(o, now)
 	d = p.completeStatus(o, d, now)
 	err := p.record.SaveStatus(ctx)
 	switch {
@@ -272,6 +279,9 @@ type decision struct {
 // after a period of readiness. Only readiness, a new digest, suspension or deletion stop it. Held deletions count as
 // readiness: all dependents are ready. After the timeout, the component is reconciled as before.
 func decide(o outcomes.Outcome, h history, t timing, now time.Time) decision {
+	if o.Kind == outcomes.Waiting {
+		return decision{requeue: max(cmp.Or(min(o.Wake, t.requeue), t.requeue), soonest)}
+	}
 	d := decision{verdict: verdictOf(o.Kind, h.deleting), since: h.since}
 	d.message = o.Message
 	if h.deleting || slices.Contains(settled, o.Kind) {

@@ -49,8 +49,9 @@ type pass struct {
 	log      logr.Logger
 	deleting bool
 	settings settings
-	// before is the verdict at the start of the pass.
-	before verdict
+	// before is the verdict at the start of the pass, observed the observed generation.
+	before   verdict
+	observed int64
 	// tenure is the time for which this replica holds the shard of the component; nil without sharding.
 	tenure *shards.Tenure
 
@@ -103,6 +104,7 @@ func (w *worker) newPass(ctx context.Context, component Component, tenure *shard
 	p.status = component.GetStatus()
 	p.openRooms()
 	p.before.state, p.before.reason, p.before.message = p.status.GetState()
+	p.observed = p.status.ObservedGeneration
 	return p, nil
 }
 

@@ -299,6 +299,9 @@ type ReconcilerOptions struct {
 	// Sharding divides the components among all replicas of the operator. The controller must not need leader election
 	// then, which SetupWithManager takes care of. Defaults to none: one replica reconciles all components.
 	Sharding *Sharding
+	// Rollout limits how a new version of the operator reaches its components. Defaults to none: all of them take it at
+	// once.
+	Rollout *Rollout
 	// DisableWarmup keeps replicas that do not lead from watching components. They need less memory, and take over more
 	// slowly. Defaults to false.
 	DisableWarmup bool

@@ -227,6 +227,8 @@ type referenceSource interface {
 type declaration struct {
 	// Digest identifies it; empty while the component is being deleted.
 	Digest digest
+	// Own is the recorded digest without the generator; empty without a rollout.
+	Own string
 	// Missing has the references without object, sorted. Unless the component is being deleted, a pass waits for them.
 	Missing []string
 	// Lost is the first missing reference that determines the target; empty if there is none.

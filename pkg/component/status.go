@@ -73,6 +73,9 @@ type Status struct {
 	InventoryRecord *InventoryRecord `json:"inventoryRecord,omitempty"`
 	// DeletionHooks says where the objects are stored that are applied when the component is deleted.
 	DeletionHooks *DeletionHooks `json:"deletionHooks,omitempty"`
+	// Rollout says which version of the operator the component has, if the operator limits how its versions are rolled
+	// out.
+	Rollout *RolloutStatus `json:"rollout,omitempty"`
 }
 
 // State summarizes how far a component is.
@@ -303,9 +306,9 @@ func (a *author) checkCondition() error {
 	switch name := a.healthCondition(); name {
 	case "":
 		return nil
-	case ConditionTypeReady, ConditionTypeReconciling, ConditionTypeStalled:
-		return fmt.Errorf("the generator names the condition %q, which the reconciler already has; must be a name other than %s, %s and %s",
-			name, ConditionTypeReady, ConditionTypeReconciling, ConditionTypeStalled)
+	case ConditionTypeReady, ConditionTypeReconciling, ConditionTypeStalled, ConditionTypeRolledOut:
+		return fmt.Errorf("the generator names the condition %q, which the reconciler already has; must be a name other than %s, %s, %s and %s",
+			name, ConditionTypeReady, ConditionTypeReconciling, ConditionTypeStalled, ConditionTypeRolledOut)
 	default:
 		if messages := validation.IsQualifiedName(string(name)); len(messages) > 0 {
 			return fmt.Errorf("the generator names the condition %q: %s", name, strings.Join(messages, "; "))

@@ -35,6 +35,7 @@ func (p *pass) steps() []step {
 		p.checkSuspended, // end if the component is suspended
 		p.load,           // load references, and compute the digest
 		p.checkIdentity,  // refuse a service account that cannot exist
+		p.awaitTurn,      // end if other components take a new version of the operator first
 		p.track,          // start a new revision if the digest has changed
 		p.afterRead,      // the author's post-read hooks
 		p.visitTarget,    // take a place for the remote cluster
@@ -157,14 +158,23 @@ func (p *pass) load(ctx context.Context) outcomes.Outcome {
 	case len(p.declared.Missing) > 0:
 		return outcomes.Retry(awaiting(p.declared.Missing), outcomes.MissingDelay)
 	}
-	plain, err := manifest.Digest(digestInput{
+	input := digestInput{
 		Generation:  p.component.GetGeneration(),
 		Annotations: ownAnnotations(p.component, p.worker.name),
 		Spec:        l.spec,
 		References:  l.digests,
 		Generator:   generation.Fingerprint(p.worker.generator),
-	})
+	}
+	plain, err := manifest.Digest(input)
+	if err != nil {
+		return outcomes.Of(err)
+	}
 	p.declared.Digest = newDigest(plain, l.uids)
+	if p.worker.rollout != nil {
+		input.Generator = ""
+		plain, err = manifest.Digest(input)
+		p.declared.Own = newDigest(plain, l.uids).Value
+	}
 	return outcomes.Of(err)
 }
 

@@ -121,7 +121,7 @@ func TestConditionsOfGenerators(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for name, want := range map[string]string{
-		"Stalled":    `condition "Stalled", which the reconciler already has; must be a name other than Ready, Reconciling and Stalled`,
+		"Stalled":    `condition "Stalled", which the reconciler already has; must be a name other than Ready, Reconciling, Stalled and RolledOut`,
 		"not valid!": `the generator names the condition "not valid!": `,
 	} {
 		reconciler := NewReconciler[*Widget](r.name, resources.NewGenerator(func(context.Context, resources.Input) ([]resources.Resource, error) {

@@ -72,6 +72,8 @@ type worker struct {
 	// panics catches panics.
 	panics generation.Catcher
 	turns  queue.Turns
+	// rollout is nil without a rollout.
+	rollout *versionRollout
 	// allowances limit the passes that other objects cause.
 	allowances queue.Allowances
 	// misused is set if a hook was added too late.
@@ -183,10 +185,12 @@ func (w *worker) waves(component Component) outcomes.Waves {
 func (w *worker) filter() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
+			w.follow(e.Object, false)
 			w.memories.noteOrphaned(e.Object)
 			return w.isOurs(e.Object)
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
+			w.follow(e.Object, true)
 			w.memories.orphaned.Delete(client.ObjectKeyFromObject(e.Object))
 			return w.isOurs(e.Object)
 		},
@@ -194,6 +198,7 @@ func (w *worker) filter() predicate.Predicate {
 			if e.ObjectOld == nil || e.ObjectNew == nil {
 				return true
 			}
+			w.follow(e.ObjectNew, false)
 			w.memories.noteOrphaned(e.ObjectNew)
 			return w.isOurs(e.ObjectNew) && resource.Concerns(e.ObjectOld, e.ObjectNew)
 		},

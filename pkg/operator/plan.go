@@ -242,12 +242,7 @@ func (g *group) key() string {
 	for i := range bare.Changes {
 		bare.Changes[i].Diff = ""
 	}
-	key, err := json.Marshal(bare)
-	if err != nil {
-		// It consists of texts.
-		panic(err)
-	}
-	return string(key)
+	return fmt.Sprintf("%+v", bare)
 }
 
 // shown returns the group as it is shown: with the names of its only component, or with those that all have in common.

@@ -43,6 +43,8 @@ const (
 	Paused
 	// Archived means that the dependents are gone, and the component stays.
 	Archived
+	// Waiting means that the component waits for its turn in a rollout: it stays as it is.
+	Waiting
 	// Retriable means that a later attempt is expected to succeed.
 	Retriable
 	// Refused means that the input is not valid.
@@ -176,7 +178,7 @@ func HealthOf(f HealthFacts) (condition HealthCondition, known bool) {
 		return HealthCondition{Reason: ReasonError, Message: f.Message}, true
 	case Progressing, Failed:
 		return f.unhealthy(), true
-	case Continue, Paused, Gone, Abandoned:
+	case Continue, Paused, Waiting, Gone, Abandoned:
 	}
 	return HealthCondition{}, false
 }

@@ -1,0 +1,8 @@
+namespace web
+type_of_others example.org webs Web Namespaced
+kubectl create -f - <<'YAML'
+apiVersion: example.org/v1alpha1
+kind: Web
+metadata: {name: eu}
+status: {conditions: [{type: RolledOut, status: "False", reason: Waiting, message: "waiting: 2 of 20 components are updating, and 3 are next before this one"}]}
+YAML
