@@ -230,7 +230,13 @@ func (p *pass) isConcerned() bool {
 func (p *pass) noteRollout(o outcomes.Outcome, now metav1.Time) {
 	taken := p.status.Rollout
 	switch {
-	case p.worker.rollout == nil || p.deleting:
+	case p.deleting:
+	case p.worker.rollout == nil:
+		// The operator had the option before.
+		if taken != nil {
+			p.status.Rollout = nil
+			p.status.RemoveCondition(ConditionTypeRolledOut)
+		}
 	case o.Kind == outcomes.Waiting:
 		reason := RolledOutReasonWaiting
 		if strings.HasPrefix(o.Message, "stopped") {

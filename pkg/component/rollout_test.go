@@ -151,7 +151,7 @@ func TestRollout(t *testing.T) {
 	awaitReady(r, added)
 	stop()
 
-	r.start(operator(3))
+	stop = r.start(operator(3))
 	if most := r.awaitRollout(3, RolledOutReasonArrived); most > 2 {
 		t.Errorf("%d components were updating at the same time", most)
 	}
@@ -161,6 +161,12 @@ func TestRollout(t *testing.T) {
 			t.Errorf("%s has version %s", name, version)
 		}
 	}
+	stop()
+	r.start(NewReconciler[*Widget](r.name, versioned(3), ReconcilerOptions{}))
+	await(r, waiting, "no trace of the option", func() bool {
+		_, found := waiting.Status.GetCondition(ConditionTypeRolledOut)
+		return !found && waiting.Status.Rollout == nil
+	})
 }
 
 // TestRolloutByShards rolls out a version by two replicas that share the components. One of them ends in between.

@@ -111,7 +111,7 @@ func (f *Fleet) Set(m Member) []apitypes.NamespacedName {
 	wasCanary, hadFailed := known && f.isCanary(before), f.failed[m.Key]
 	f.removeLocked(m.Key)
 	f.members[m.Key] = m
-	if m.Version == f.options.Version && m.Failure != "" {
+	if m.Version == f.options.Version && m.Failure != "" && !m.Idle {
 		f.failed[m.Key] = true
 	}
 	if !m.Idle && !f.hasArrived(m) {
