@@ -37,13 +37,14 @@ type Board struct {
 type record struct {
 	display.Dependent
 
-	listed  bool   // is one of the dependents
-	absent  bool   // did not exist when the operation began
-	adopted bool   // existed, and had another owner or none
-	deed    string // what the plan calls the write of an object that is more than an update
-	failed  bool   // what the engine has said of it last
-	wait    string // what the engine waits for
-	reason  string // why it is not ready, as far as others say that
+	listed  bool            // is one of the dependents
+	absent  bool            // did not exist when the operation began
+	adopted bool            // existed, and had another owner or none
+	planned reconciler.Verb // what the plan does first
+	deed    string          // what the plan calls the write of an object that is more than an update
+	failed  bool            // what the engine has said of it last
+	wait    string          // what the engine waits for
+	reason  string          // why it is not ready, as far as others say that
 }
 
 // showInterval is the least time between two updates while objects change one after the other. The cost of an update
@@ -118,6 +119,7 @@ func (b *Board) ExpectChanges(changes []reconciler.Change) {
 		r := b.record(display.KeyOf(change.Object))
 		r.absent = change.Verb == reconciler.VerbCreated || change.Verb == reconciler.VerbRestored
 		r.adopted = change.Verb == reconciler.VerbAdopted
+		r.planned = change.Verb
 		switch {
 		case change.Repeats && len(change.Notes) == 0:
 			r.deed = "run again"
@@ -179,6 +181,10 @@ func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 		switch {
 		case found == status.CurrentStatus:
 			r.Phase = reconciler.PhaseReady
+			if isFirst && r.planned != "" && !b.deletes {
+				// The engine has not reported it yet.
+				r.act(r.planned)
+			}
 		case isFirst && r.absent:
 			r.Phase = reconciler.PhaseCreating
 		case isFirst:
