@@ -140,7 +140,7 @@ func TestStepsVersions(t *testing.T) {
 		t.Fatal("the versions of the project are not found")
 	}
 	for _, want := range []string{
-		"cmd/controller-gen@" + pinned[1] + " ", " " + pinned[1] + " is the version that this project uses", "need Go " + toolchain[1] + ",", "FROM golang:" + toolchain[1] + " AS",
+		"cmd/controller-gen@" + pinned[1] + " ", "This project uses " + pinned[1] + ";", "need Go " + toolchain[1] + ",", "FROM golang:" + toolchain[1] + " AS",
 	} {
 		if !strings.Contains(stepsPages(t), want) {
 			t.Errorf("the pages lack %q", want)
