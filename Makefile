@@ -7,7 +7,7 @@ SHELL := /bin/bash
 
 # Everything is built like a release: without cgo, and independently of the folder. So all share what has been compiled.
 export CGO_ENABLED ?= 0
-export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
+export GOFLAGS := $(strip $(filter-out -trimpath,$(shell go env GOFLAGS)) -trimpath)
 
 # Tools are pinned in a module of their own; the go command builds them on first use and caches them.
 TOOL := go tool -modfile=internal/tools/go.mod

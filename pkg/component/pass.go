@@ -30,6 +30,7 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/records"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
+	"github.com/component-operator/runtime/pkg/component/internal/rollout"
 	"github.com/component-operator/runtime/pkg/component/internal/targets"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -68,6 +69,8 @@ type pass struct {
 	declared declaration
 	// orphaning is set if the component is being deleted and its dependents must be orphaned.
 	orphaning bool
+	// turn is why the component waits for its turn in a rollout.
+	turn rollout.Wait
 	// engaged is set once the engine has been called for the dependents; result is its last result, nil before.
 	engaged bool
 	result  *reconciler.Result

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -160,11 +159,13 @@ func (w *worker) follow(object client.Object, gone bool) {
 	if !ok || w.rollout == nil {
 		return
 	}
-	next := w.rollout.Remove
-	if !gone {
-		next = func(apitypes.NamespacedName) []apitypes.NamespacedName { return w.rollout.Set(w.member(component)) }
+	var next []apitypes.NamespacedName
+	if gone {
+		next = w.rollout.Remove(client.ObjectKeyFromObject(component))
+	} else {
+		next = w.rollout.Set(w.member(component))
 	}
-	for _, key := range next(client.ObjectKeyFromObject(component)) {
+	for _, key := range next {
 		w.rollout.wake(key)
 	}
 }
@@ -203,8 +204,8 @@ func (p *pass) awaitTurn(ctx context.Context) outcomes.Outcome {
 		return outcomes.Of(err)
 	}
 	if p.isConcerned() {
-		if wait, wake := w.rollout.Decide(w.member(p.component), p.worker.options.Clock.Now()); wait != "" {
-			return outcomes.Outcome{Kind: outcomes.Waiting, Message: wait, Wake: wake}
+		if p.turn = w.rollout.Decide(w.member(p.component), w.options.Clock.Now()); p.turn.Message != "" {
+			return outcomes.Outcome{Kind: outcomes.Waiting, Message: p.turn.Message, Wake: p.turn.Wake}
 		}
 	}
 	taken := &RolloutStatus{Version: w.rollout.version, Declaration: p.declared.Own}
@@ -239,10 +240,10 @@ func (p *pass) noteRollout(o outcomes.Outcome, now metav1.Time) {
 		}
 	case o.Kind == outcomes.Waiting:
 		reason := RolledOutReasonWaiting
-		if strings.HasPrefix(o.Message, "stopped") {
+		if p.turn.Stopped {
 			reason = RolledOutReasonStopped
 		}
-		p.status.SetCondition(ConditionTypeRolledOut, ConditionFalse, reason, o.Message, now)
+		p.status.SetCondition(ConditionTypeRolledOut, ConditionFalse, reason, p.turn.Message, now)
 	case taken == nil || taken.Version != p.worker.rollout.version:
 	case taken.ArrivedAt == nil:
 		p.status.SetCondition(ConditionTypeRolledOut, ConditionUnknown, RolledOutReasonUpdating, "taking the present version", now)

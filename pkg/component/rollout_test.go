@@ -150,6 +150,10 @@ func TestRollout(t *testing.T) {
 	r.create(added)
 	awaitReady(r, added)
 	stop()
+	// Back to the former version.
+	stop = r.start(operator(1))
+	r.awaitRollout(1, RolledOutReasonArrived)
+	stop()
 
 	stop = r.start(operator(3))
 	if most := r.awaitRollout(3, RolledOutReasonArrived); most > 2 {

@@ -38,8 +38,6 @@ type record struct {
 	display.Dependent
 
 	listed  bool            // is one of the dependents
-	absent  bool            // did not exist when the operation began
-	adopted bool            // existed, and had another owner or none
 	planned reconciler.Verb // what the plan does first
 	deed    string          // what the plan calls the write of an object that is more than an update
 	failed  bool            // what the engine has said of it last
@@ -117,8 +115,6 @@ func (b *Board) ExpectChanges(changes []reconciler.Change) {
 	defer b.mu.Unlock()
 	for _, change := range changes {
 		r := b.record(display.KeyOf(change.Object))
-		r.absent = change.Verb == reconciler.VerbCreated || change.Verb == reconciler.VerbRestored
-		r.adopted = change.Verb == reconciler.VerbAdopted
 		r.planned = change.Verb
 		switch {
 		case change.Repeats && len(change.Notes) == 0:
@@ -185,7 +181,7 @@ func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 				// The engine has not reported it yet.
 				r.act(r.planned)
 			}
-		case isFirst && r.absent:
+		case isFirst && (r.planned == reconciler.VerbCreated || r.planned == reconciler.VerbRestored):
 			r.Phase = reconciler.PhaseCreating
 		case isFirst:
 			r.Phase = reconciler.PhaseUpdating
@@ -294,7 +290,7 @@ func (r *record) act(verb reconciler.Verb) {
 	case verb != reconciler.VerbUpdated:
 		r.Verb = verb
 	case r.Verb == reconciler.VerbCreated || r.Verb == reconciler.VerbAdopted:
-	case r.Verb == "" && r.adopted:
+	case r.Verb == "" && r.planned == reconciler.VerbAdopted:
 		r.Verb = reconciler.VerbAdopted
 	default:
 		r.Verb = verb

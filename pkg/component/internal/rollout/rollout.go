@@ -14,6 +14,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -120,9 +121,7 @@ func (f *Fleet) Set(m Member) []apitypes.NamespacedName {
 		f.ahead = slices.Insert(f.ahead, i, at)
 	}
 	if hadFailed != f.failed[m.Key] && f.options.StopOnFailure {
-		// All begin to wait, or wait no longer, whether their turn had come or not.
-		clear(f.called)
-		return keysOf(f.ahead)
+		return f.callAllLocked()
 	}
 	if !known || f.hasArrived(m) == f.hasArrived(before) && m.Idle == before.Idle && wasCanary == f.isCanary(m) {
 		return nil
@@ -137,7 +136,12 @@ func (f *Fleet) Remove(key apitypes.NamespacedName) []apitypes.NamespacedName {
 	if _, known := f.members[key]; !known {
 		return nil
 	}
+	hadFailed := f.failed[key]
 	f.removeLocked(key)
+	delete(f.called, key)
+	if hadFailed && f.options.StopOnFailure {
+		return f.callAllLocked()
+	}
 	return f.callLocked()
 }
 
@@ -148,7 +152,6 @@ func (f *Fleet) removeLocked(key apitypes.NamespacedName) {
 	}
 	delete(f.members, key)
 	delete(f.failed, key)
-	delete(f.called, key)
 	if i, found := slices.BinarySearchFunc(f.ahead, f.placeOf(m), place.compare); found {
 		f.ahead = slices.Delete(f.ahead, i, i+1)
 	}
@@ -157,16 +160,19 @@ func (f *Fleet) removeLocked(key apitypes.NamespacedName) {
 // room returns how many components may be on their way.
 func (f *Fleet) room() int {
 	if f.options.MaxUpdating == nil {
-		return len(f.members)
+		return math.MaxInt
 	}
 	// The options were validated.
 	room, _ := intstr.GetScaledValueFromIntOrPercent(f.options.MaxUpdating, len(f.members), true)
 	return max(room, 1)
 }
 
-func keysOf(places []place) []apitypes.NamespacedName {
-	keys := make([]apitypes.NamespacedName, len(places))
-	for i, at := range places {
+// callAllLocked returns all components that have not arrived: they begin to wait, or wait no longer, whether their turn
+// had come or not.
+func (f *Fleet) callAllLocked() []apitypes.NamespacedName {
+	clear(f.called)
+	keys := make([]apitypes.NamespacedName, len(f.ahead))
+	for i, at := range f.ahead {
 		keys[i] = at.key
 	}
 	return keys
@@ -188,28 +194,36 @@ func (f *Fleet) callLocked() []apitypes.NamespacedName {
 	return next
 }
 
-// Decide says whether a component may take the version. If not, wait is why, and wake the delay after which the answer
-// may be another one without an event; zero if there is none.
-func (f *Fleet) Decide(m Member, now time.Time) (wait string, wake time.Duration) {
+// Wait is why a component may not take the version yet; empty if it may.
+type Wait struct {
+	Message string
+	// Stopped means that another component has failed.
+	Stopped bool
+	// Wake is the delay after which the answer may be another one without an event; zero if there is none.
+	Wake time.Duration
+}
+
+// Decide says whether a component may take the version.
+func (f *Fleet) Decide(m Member, now time.Time) Wait {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.options.StopOnFailure && len(f.failed) > 0 {
 		first := slices.MinFunc(slices.Collect(maps.Keys(f.failed)), func(a, b apitypes.NamespacedName) int { return cmp.Compare(a.String(), b.String()) })
-		return fmt.Sprintf("stopped: %s failed: %s", first, f.members[first].Failure), 0
+		return Wait{Message: fmt.Sprintf("stopped: %s failed: %s", first, f.members[first].Failure), Stopped: true}
 	}
 	rank, _ := slices.BinarySearchFunc(f.ahead, f.placeOf(m), place.compare)
 	if !f.isCanary(m) {
 		if canaries := f.canariesAheadLocked(); canaries > 0 {
-			return fmt.Sprintf("waiting: %d of the canaries are not ready yet", canaries), 0
+			return Wait{Message: fmt.Sprintf("waiting: %d of the canaries are not ready yet", canaries)}
 		}
 		if left := f.bakingLocked(now); left > 0 {
-			return fmt.Sprintf("waiting: the canaries are observed until %s", now.Add(left).UTC().Format(time.RFC3339)), left
+			return Wait{Message: "waiting: the canaries are observed until " + now.Add(left).UTC().Format(time.RFC3339), Wake: left}
 		}
 	}
 	if room := f.room(); rank >= room {
-		return fmt.Sprintf("waiting: %d of %d components are updating, and %d are next before this one", room, len(f.members), rank-room), 0
+		return Wait{Message: fmt.Sprintf("waiting: %d of %d components are updating, and %d are next before this one", room, len(f.members), rank-room)}
 	}
-	return "", 0
+	return Wait{}
 }
 
 // canariesAheadLocked returns the number of canaries that have not arrived. They are the first in the order.

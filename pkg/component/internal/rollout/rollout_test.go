@@ -59,7 +59,7 @@ func TestLateReplicas(t *testing.T) {
 			}
 		default: // a replica decides about its components
 			for i := which; i < count; i += len(replicas) {
-				if wait, _ := replicas[which].Decide(member(i), start); wait == "" && !taken[i] {
+				if replicas[which].Decide(member(i), start).Message == "" && !taken[i] {
 					taken[i] = true
 					updating = append(updating, i)
 					m := member(i)
@@ -89,8 +89,8 @@ func TestStages(t *testing.T) {
 	}
 	check := func(m Member, now time.Time, want string, wakeAfter time.Duration) {
 		t.Helper()
-		if wait, wake := f.Decide(m, now); !strings.HasPrefix(wait, want) || (want == "") != (wait == "") || wake != wakeAfter {
-			t.Errorf("%s: want %q after %v, got %q after %v", m.Key, want, wakeAfter, wait, wake)
+		if wait := f.Decide(m, now); !strings.HasPrefix(wait.Message, want) || (want == "") != (wait.Message == "") || wait.Wake != wakeAfter {
+			t.Errorf("%s: want %q after %v, got %+v", m.Key, want, wakeAfter, wait)
 		}
 	}
 	check(canary, start, "", 0)
@@ -103,7 +103,7 @@ func TestStages(t *testing.T) {
 	check(member(1), start.Add(time.Second), "waiting: the canaries are observed until 2026-01-01T00:01:01Z", time.Minute)
 	var first, last Member
 	for i := 1; i < 5; i++ {
-		if wait, _ := f.Decide(member(i), start.Add(time.Hour)); wait == "" {
+		if f.Decide(member(i), start.Add(time.Hour)).Message == "" {
 			first = member(i)
 		} else {
 			last = member(i)
@@ -116,9 +116,17 @@ func TestStages(t *testing.T) {
 		t.Errorf("all components that have not arrived have to be told, got %v", next)
 	}
 	check(last, start.Add(time.Hour), "stopped: "+first.Key.String()+" failed: no image", 0)
+	if next := f.Set(first); next != nil {
+		t.Errorf("nothing has changed, got %v", next)
+	}
 	first.Failure, first.Arrived = "", start.Add(time.Hour)
 	if next := f.Set(first); len(next) != 3 {
 		t.Errorf("all others have to be called, got %v", next)
+	}
+	last.Version, last.Failure = "2", "no image"
+	f.Set(last)
+	if next := f.Remove(last.Key); len(next) != 2 {
+		t.Errorf("the deletion of what has failed lets all others go on, got %v", next)
 	}
 	if next := f.Remove(member(9).Key); next != nil {
 		t.Errorf("nothing is known of the component, got %v", next)
