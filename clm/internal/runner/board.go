@@ -174,18 +174,7 @@ func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 			// The operation no longer only waits.
 			b.state.Writing = true
 		}
-		switch {
-		case found == status.CurrentStatus:
-			r.Phase = reconciler.PhaseReady
-			if isFirst && r.planned != "" && !b.deletes {
-				// The engine has not reported it yet.
-				r.act(r.planned)
-			}
-		case isFirst && (r.planned == reconciler.VerbCreated || r.planned == reconciler.VerbRestored):
-			r.Phase = reconciler.PhaseCreating
-		case isFirst:
-			r.Phase = reconciler.PhaseUpdating
-		}
+		r.answered(found, isFirst, b.deletes)
 	})
 	if b.pending != nil {
 		return
@@ -201,6 +190,22 @@ func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 			b.show()
 		}
 	})
+}
+
+// answered sets the phase after the response of a write; first means that nothing was known of the object before.
+func (r *record) answered(found status.Status, first, deletes bool) {
+	switch {
+	case found == status.CurrentStatus:
+		r.Phase = reconciler.PhaseReady
+		if first && r.planned != "" && !deletes {
+			// The engine has not reported it yet.
+			r.act(r.planned)
+		}
+	case first && (r.planned == reconciler.VerbCreated || r.planned == reconciler.VerbRestored):
+		r.Phase = reconciler.PhaseCreating
+	case first:
+		r.Phase = reconciler.PhaseUpdating
+	}
 }
 
 // explained sets the reasons why dependents are not ready. Dependents without an entry have no known reason.
