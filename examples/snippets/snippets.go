@@ -63,6 +63,14 @@ type _ interface {
 	Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error)
 }
 
+// how-to/depend-on-other-components.md
+
+type FrontendSpec struct {
+	component.DependencySpec `json:",inline"`
+
+	Backend component.ValueReference `json:"backend" loadedAs:"backendURL"`
+}
+
 // how-to/change-finalizers.md, how-to/run-several-replicas.md, how-to/restrict-tenants.md
 
 var (

@@ -318,7 +318,7 @@ var reserved = []string{
 	types.AnnotationKeySuffixSkipDeletionHooks, types.AnnotationKeySuffixDisableEvents, types.AnnotationKeySuffixAbandonTarget,
 	types.AnnotationKeySuffixApproveDeletions, types.AnnotationKeySuffixDeletionApproved, types.AnnotationKeySuffixOrphanDependents,
 	types.AnnotationKeySuffixDeletionHooksChecksum, types.AnnotationKeySuffixDeletionRetriedAt, types.AnnotationKeySuffixVersionOf, types.AnnotationKeySuffixKeptFields,
-	types.AnnotationKeySuffixReconcileAt,
+	types.AnnotationKeySuffixReconcileAt, types.AnnotationKeySuffixIgnoreNeededBy,
 }
 
 // Strange reports annotations of a manifest that are most likely meant for the reconciler, but have no effect: those

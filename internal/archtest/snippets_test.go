@@ -42,15 +42,16 @@ func TestSnippetsCompile(t *testing.T) {
 		"reference/readiness.md":      {snippets},
 		"how-to/kubebuilder.md":       {"examples/kubebuilder-operator/api/v1alpha1/guestbook_types.go", "examples/kubebuilder-operator/internal/controller/guestbook_controller.go"},
 
-		"how-to/grant-permissions.md":         {snippets},
-		"how-to/restrict-tenants.md":          {snippets},
-		"how-to/run-several-replicas.md":      {snippets},
-		"reference/typed-resources.md":        typed,
-		"how-to/gate-by-version.md":           append(slices.Clone(typed), bookshop+"resources.go", bookshop+"matrix_test.go"),
-		"how-to/judge-health-in-go.md":        typed,
-		"how-to/pass-data-between-objects.md": typed,
-		"how-to/wrap-a-chart.md":              {snippets},
-		"how-to/write-a-typed-kind.md":        typed,
+		"how-to/depend-on-other-components.md": {snippets},
+		"how-to/grant-permissions.md":          {snippets},
+		"how-to/restrict-tenants.md":           {snippets},
+		"how-to/run-several-replicas.md":       {snippets},
+		"reference/typed-resources.md":         typed,
+		"how-to/gate-by-version.md":            append(slices.Clone(typed), bookshop+"resources.go", bookshop+"matrix_test.go"),
+		"how-to/judge-health-in-go.md":         typed,
+		"how-to/pass-data-between-objects.md":  typed,
+		"how-to/wrap-a-chart.md":               {snippets},
+		"how-to/write-a-typed-kind.md":         typed,
 	} {
 		checked[page] = examples
 		compiled := ""

@@ -270,5 +270,6 @@ func isSame(a, b Dependent) bool { return isSameButMessage(a, b) && a.Message ==
 
 // isSameButMessage reports whether the properties except the text of the message are the same.
 func isSameButMessage(a, b Dependent) bool {
-	return a.Phase == b.Phase && a.Status == b.Status && a.State == b.State && a.Verb == b.Verb && a.Wave == b.Wave && (a.Message == "") == (b.Message == "")
+	return a.Phase == b.Phase && a.Status == b.Status && a.State == b.State && a.Verb == b.Verb && a.Unreported == b.Unreported && a.Wave == b.Wave &&
+		(a.Message == "") == (b.Message == "")
 }

@@ -255,6 +255,8 @@ type Dependent struct {
 	Phase inventory.Phase `json:"-"`
 	// Verb is what the operation has done to the object; empty if nothing yet.
 	Verb inventory.Verb `json:"-"`
+	// Unreported means that the object was written, and what was done to it is not known yet.
+	Unreported bool `json:"-"`
 	// Deed is shown to people instead of the verb, in the words of the plan; empty if the verb is sufficient.
 	Deed string `json:"-"`
 	// State summarizes the fields above.

@@ -6,6 +6,7 @@ package display_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -148,7 +149,12 @@ func TestManyUnready(t *testing.T) {
 
 func TestOperationEvents(t *testing.T) {
 	t.Parallel()
-	got := play(t, display.ModeJSON, display.ColorAlways, display.Outcome{Done: true, Summary: "ready", Next: "<rest>"}, course()[1:4]...)
+	states := course()[1:4]
+	// What was done to an object comes with the event that it is done.
+	early := states[0]
+	early.Objects = slices.Clone(early.Objects)
+	early.Objects[1].Verb, early.Objects[1].Unreported = "", true
+	got := play(t, display.ModeJSON, display.ColorAlways, display.Outcome{Done: true, Summary: "ready", Next: "<rest>"}, slices.Concat([]display.Progress{early}, states)...)
 	for line := range strings.Lines(got) {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("not JSON: %s", line)
@@ -157,13 +163,13 @@ func TestOperationEvents(t *testing.T) {
 	expect(t, "all objects at first, then what has changed, and whether only the reason has", strings.ReplaceAll(got, `"time":"2000-01-01T00:00:00Z",`, ""), `
 {"type":"phase","operation":"apply","release":"default/shop","revision":3,"phase":"applying wave 2 of 4"}
 {"type":"object","object":{"apiVersion":"v1","kind":"Namespace","name":"shop"},"wave":-1,"state":"done","phase":"Ready"}
-{"type":"object","object":{"apiVersion":"v1","kind":"ConfigMap","namespace":"default","name":"settings"},"wave":0,"state":"done","phase":"Ready","verb":"Updated"}
 {"type":"object","object":{"apiVersion":"v1","kind":"Secret","namespace":"default","name":"keys"},"wave":0,"state":"done","phase":"Ready","verb":"Created"}
 {"type":"object","object":{"apiVersion":"apps/v1","kind":"Deployment","namespace":"default","name":"web"},"wave":1,"state":"unready","phase":"Creating","verb":"Created","reason":"1/3 replicas available"}
 {"type":"object","object":{"apiVersion":"batch/v1","kind":"Job","namespace":"default","name":"migrate"},"wave":1,"state":"unready","phase":"Updating","verb":"Updated"}
 {"type":"object","object":{"apiVersion":"v1","kind":"Service","namespace":"default","name":"web"},"wave":1,"state":"done","phase":"Ready","verb":"Created"}
 {"type":"object","object":{"apiVersion":"example.com/v1","kind":"Widget","namespace":"default","name":"front"},"wave":2,"state":"pending","phase":"ScheduledForApplication"}
 {"type":"object","object":{"apiVersion":"example.com/v1","kind":"Widget","namespace":"default","name":"back"},"wave":3,"state":"pending","phase":"ScheduledForApplication"}
+{"type":"object","object":{"apiVersion":"v1","kind":"ConfigMap","namespace":"default","name":"settings"},"wave":0,"state":"done","phase":"Ready","verb":"Updated"}
 {"type":"phase","operation":"apply","release":"default/shop","revision":3,"phase":"applying wave 2 of 4","message":"retrying: connection\nrefused"}
 {"type":"wait","object":{"apiVersion":"apps/v1","kind":"Deployment","namespace":"default","name":"web"},"wave":1,"state":"unready","phase":"Creating","verb":"Created","reason":"2/3 replicas available"}
 {"type":"object","object":{"apiVersion":"batch/v1","kind":"Job","namespace":"default","name":"migrate"},"wave":1,"state":"failed","phase":"Updating","verb":"Updated","reason":"job has reached its\nbackoff limit"}

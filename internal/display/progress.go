@@ -481,6 +481,10 @@ func (e *events) take(present moment) time.Duration {
 		}
 		word := string(after.State)
 		if after.State.IsDone() {
+			if after.Unreported {
+				// One event will tell both.
+				continue
+			}
 			word = "done"
 		}
 		e.emit(objectEvent{

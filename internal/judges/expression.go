@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"reflect"
 	"regexp"
 	"strings"
 	"sync"
@@ -23,6 +24,8 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 	"cel.dev/cel-go/ext"
 	"cel.dev/cel-go/interpreter"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/lru"
@@ -69,21 +72,33 @@ var (
 
 // Compile returns the expression with this text. Each text is compiled once. The error contains the position in the
 // text, and the problem there. It is safe for concurrent use.
-func Compile(text string) (*Expression, error) {
-	if known, ok := compiled.Get(text); ok {
+func Compile(text string) (*Expression, error) { return remember(text, true) }
+
+// CompileValue is Compile for an expression of any type.
+func CompileValue(text string) (*Expression, error) { return remember(text, false) }
+
+// form is an expression, and whether it has to be a condition.
+type form struct {
+	text      string
+	condition bool
+}
+
+func remember(text string, condition bool) (*Expression, error) {
+	f := form{text, condition}
+	if known, ok := compiled.Get(f); ok {
 		return known.(*Expression), nil //nolint:forcetypeassert,errcheck // nothing else is added
 	}
-	expression, err := compile(text)
+	expression, err := f.compile()
 	if err != nil {
 		return nil, err
 	}
-	compiled.Add(text, expression)
+	compiled.Add(f, expression)
 	return expression, nil
 }
 
 // CompileWithin is Compile, and charges the budget for a text that was not compiled recently.
 func CompileWithin(text string, budget *Budget) (*Expression, error) {
-	if _, known := compiled.Get(text); !known && len(text) <= MaxLength {
+	if _, known := compiled.Get(form{text, true}); !known && len(text) <= MaxLength {
 		if err := budget.Spend(uint64(len(text)) * unitsPerByte); err != nil {
 			return nil, err
 		}
@@ -91,18 +106,18 @@ func CompileWithin(text string, budget *Budget) (*Expression, error) {
 	return Compile(text)
 }
 
-func compile(text string) (compiled *Expression, err error) {
+func (f form) compile() (compiled *Expression, err error) {
 	defer func() {
 		// cel-go panics if a constant map has a key of a type that no map can have, such as bytes.
 		if reason := recover(); reason != nil {
-			err = invalid(text, fmt.Sprintf("it cannot be compiled: %v", reason))
+			err = f.invalid(fmt.Sprintf("it cannot be compiled: %v", reason))
 		}
 	}()
-	if len(text) > MaxLength {
-		return nil, fmt.Errorf("invalid value of %d bytes; must be at most %d bytes", len(text), MaxLength)
+	if len(f.text) > MaxLength {
+		return nil, fmt.Errorf("invalid value of %d bytes; must be at most %d bytes", len(f.text), MaxLength)
 	}
-	if strings.TrimSpace(text) == "" {
-		return nil, invalid(text, "it is empty")
+	if strings.TrimSpace(f.text) == "" {
+		return nil, f.invalid("it is empty")
 	}
 	compiling.Lock()
 	defer compiling.Unlock()
@@ -110,20 +125,20 @@ func compile(text string) (compiled *Expression, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing expressions: %w", err)
 	}
-	ast, issues := env.Compile(text)
+	ast, issues := env.Compile(f.text)
 	if err := issues.Err(); err != nil {
-		return nil, invalid(text, position(issues.Errors()))
+		return nil, f.invalid(position(issues.Errors()))
 	}
-	if !ast.OutputType().IsExactType(types.BoolType) {
-		return nil, invalid(text, fmt.Sprintf("it is of type %s", ast.OutputType()))
+	if f.condition && !ast.OutputType().IsExactType(types.BoolType) {
+		return nil, f.invalid(fmt.Sprintf("it is of type %s", ast.OutputType()))
 	}
 	estimate, err := env.EstimateCost(ast, sizes{})
 	if err != nil {
-		return nil, fmt.Errorf("estimating the cost of the expression %q: %w", text, err)
+		return nil, fmt.Errorf("estimating the cost of the expression %q: %w", f.text, err)
 	}
 	if estimate.Max > maxEstimate {
 		return nil, fmt.Errorf("invalid value %q: with lists of %d entries, it costs %d; must be at most %d, which is enough for two nested loops",
-			text, assumedSize, estimate.Max, maxEstimate)
+			f.text, assumedSize, estimate.Max, maxEstimate)
 	}
 	decorate, err := decorator()
 	if err != nil {
@@ -131,13 +146,17 @@ func compile(text string) (compiled *Expression, err error) {
 	}
 	program, err := env.Program(ast, cel.CustomDecoratorV2(decorate), cel.EvalOptions(cel.OptOptimize), cel.InterruptCheckFrequency(interruptEvery))
 	if err != nil {
-		return nil, invalid(text, err.Error())
+		return nil, f.invalid(err.Error())
 	}
-	return &Expression{text: text, program: program}, nil
+	return &Expression{text: f.text, program: program}, nil
 }
 
-func invalid(text string, reason string) error {
-	return fmt.Errorf("invalid value %q: %s; must be a CEL expression over %s that evaluates to true or false", text, reason, Variable)
+func (f form) invalid(reason string) error {
+	wanted := fmt.Sprintf("a CEL expression over %s", Variable)
+	if f.condition {
+		wanted += " that evaluates to true or false"
+	}
+	return fmt.Errorf("invalid value %q: %s; must be %s", f.text, reason, wanted)
 }
 
 // position returns the first of several errors, with its position. The others usually follow from it.
@@ -156,16 +175,8 @@ func (e *Expression) String() string { return e.text }
 // answer, for example because a field is missing, because it is no bool, or because the budget does not suffice; then
 // the error wraps ErrTooExpensive. It contains no values of Secrets.
 func (e *Expression) Holds(object *unstructured.Unstructured, budget *Budget) (bool, error) {
-	value, err := e.evaluate(object, budget)
-	var canceled interpreter.EvalCancelledError
-	switch {
-	case errors.Is(err, interpreter.InterruptError{}):
-		return false, fmt.Errorf("%w: it takes longer than %s", ErrTooExpensive, budget.patience)
-	case errors.As(err, &canceled):
-		return false, ErrTooExpensive
-	case err != nil && isSecret(object) && !strings.HasPrefix(err.Error(), "no such key: "):
-		return false, errHidden
-	case err != nil:
+	value, err := e.result(object, budget)
+	if err != nil {
 		return false, err
 	}
 	holds, ok := value.Value().(bool)
@@ -173,6 +184,33 @@ func (e *Expression) Holds(object *unstructured.Unstructured, budget *Budget) (b
 		return false, fmt.Errorf("its value is of type %s, not bool", value.Type())
 	}
 	return holds, nil
+}
+
+// JSON returns the value of the expression for the object. Errors are those of Holds.
+func (e *Expression) JSON(object *unstructured.Unstructured, budget *Budget) ([]byte, error) {
+	value, err := e.result(object, budget)
+	if err != nil {
+		return nil, err
+	}
+	native, err := value.ConvertToNative(reflect.TypeFor[*structpb.Value]())
+	if err != nil {
+		return nil, fmt.Errorf("its value of type %s has no JSON form: %w", value.Type(), err)
+	}
+	return protojson.Marshal(native.(*structpb.Value)) //nolint:forcetypeassert,wrapcheck,errcheck // that was asked for
+}
+
+func (e *Expression) result(object *unstructured.Unstructured, budget *Budget) (ref.Val, error) {
+	value, err := e.evaluate(object, budget)
+	var canceled interpreter.EvalCancelledError
+	switch {
+	case errors.Is(err, interpreter.InterruptError{}):
+		return nil, fmt.Errorf("%w: it takes longer than %s", ErrTooExpensive, budget.patience)
+	case errors.As(err, &canceled):
+		return nil, ErrTooExpensive
+	case err != nil && isSecret(object) && !strings.HasPrefix(err.Error(), "no such key: "):
+		return nil, errHidden
+	}
+	return value, err
 }
 
 func (e *Expression) evaluate(object *unstructured.Unstructured, budget *Budget) (ref.Val, error) {

@@ -13,7 +13,7 @@ var Install = install
 // SetContent loads all references of a spec: each object has the key k with the value "loaded".
 func SetContent(spec any) error {
 	return walker{}.walk(spec, func(found occurrence) error {
-		reference, _ := found.Value.(objectReference)
+		reference, _ := found.Value.(dataReference)
 		_, err := reference.load(&observe.ReferencedContent{Data: map[string][]byte{"k": []byte("loaded")}}, []string{"k"})
 		return err
 	})

@@ -20,7 +20,7 @@ const tagLoadedAs = "loadedAs"
 var ownSpecs = []reflect.Type{
 	reflect.TypeFor[Spec](), reflect.TypeFor[PlacementSpec](), reflect.TypeFor[ClientSpec](), reflect.TypeFor[ImpersonationSpec](), reflect.TypeFor[SuspensionSpec](),
 	reflect.TypeFor[PresenceSpec](), reflect.TypeFor[RequeueSpec](), reflect.TypeFor[RetrySpec](), reflect.TypeFor[TimeoutSpec](), reflect.TypeFor[ReapplySpec](),
-	reflect.TypeFor[PolicySpec](), reflect.TypeFor[ReconcileSpec](), reflect.TypeFor[DriftSpec](), reflect.TypeFor[TypeSpec](), reflect.TypeFor[DeletionSpec](),
+	reflect.TypeFor[PolicySpec](), reflect.TypeFor[ReconcileSpec](), reflect.TypeFor[DriftSpec](), reflect.TypeFor[TypeSpec](), reflect.TypeFor[DeletionSpec](), reflect.TypeFor[DependencySpec](),
 }
 
 // parametersOf returns the JSON form of a spec, a pointer to a struct, without the fields for the reconciler, and with
@@ -192,8 +192,10 @@ func contentOf(value reflect.Value) (content any, set bool) {
 			value = copyOf(value)
 		}
 		reference, _ := value.Addr().Interface().(objectReference)
-		if _, name := reference.target(); name == "" {
-			return nil, false
+		if data, ok := reference.(dataReference); ok {
+			if _, name := data.target(); name == "" {
+				return nil, false
+			}
 		}
 		return reference.content(), true
 	}

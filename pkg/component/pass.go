@@ -69,6 +69,9 @@ type pass struct {
 	declared declaration
 	// orphaning is set if the component is being deleted and its dependents must be orphaned.
 	orphaning bool
+	// needs are the objects that have to be ready before the dependents are applied. There are none while the component
+	// is being deleted.
+	needs []dependency
 	// turn is why the component waits for its turn in a rollout.
 	turn rollout.Wait
 	// engaged is set once the engine has been called for the dependents; result is its last result, nil before.

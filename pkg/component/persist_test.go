@@ -17,6 +17,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/metrics"
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/component/internal/dependencies"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
@@ -44,8 +45,9 @@ func (r *rig) bareWorker(component func() Component, kind string) *worker {
 			Kind: testGroup.WithKind(kind), New: func() client.Object { return component() }, ClearStatus: clearStatus, Client: r.client, Live: r.client,
 			FieldOwner: *options.FieldOwner, OwnFields: statusFields,
 		},
-		events: record.NewFakeRecorder(100),
-		places: queue.NewPlaces(options.MaxConcurrentReconciles, 0),
+		events:  record.NewFakeRecorder(100),
+		places:  queue.NewPlaces(options.MaxConcurrentReconciles, 0),
+		objects: dependencies.Unwatched(dependencies.Options{Client: r.client}),
 	}
 	// The names of chunks depend on it.
 	if err := w.identifyCluster(nil, nil); err != nil {

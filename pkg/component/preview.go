@@ -175,6 +175,7 @@ func (w *worker) preview(ctx context.Context, component Component) Previewed {
 	case o.Kind == outcomes.Continue && p.settings.presence == PresencePaused:
 		found.Held = "it is paused"
 	case o.Kind == outcomes.Continue:
+		found.Held = p.heldBack(ctx)
 	case slices.Contains(settled, o.Kind):
 		found.Held = o.Message
 	default:
@@ -183,10 +184,25 @@ func (w *worker) preview(ctx context.Context, component Component) Previewed {
 	return found
 }
 
+// heldBack returns what a planned pass would wait for: dependencies, or the approval of deletions; empty if nothing.
+func (p *pass) heldBack(ctx context.Context) string {
+	unmet, err := p.unmet(ctx)
+	switch {
+	case err != nil:
+		return err.Error()
+	case unmet.Message != "":
+		return unmet.Message
+	case p.plan.Held != nil:
+		return approvalOf(p, "").message(p.plan.Held)
+	default:
+		return ""
+	}
+}
+
 // foresee goes through the steps of a pass up to the plan of its changes, without writing.
 func (p *pass) foresee(ctx context.Context) outcomes.Outcome {
 	for _, next := range []step{
-		p.acknowledge, p.recall, p.checkSuspended, p.load, p.checkIdentity, p.track, p.afterRead, p.connect, p.checkPresence, p.planAll,
+		p.acknowledge, p.recall, p.checkSuspended, p.resolve, p.load, p.checkIdentity, p.track, p.afterRead, p.connect, p.checkPresence, p.planAll,
 	} {
 		if o := next(ctx); o.Kind != outcomes.Continue {
 			return o

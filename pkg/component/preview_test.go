@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -91,8 +92,8 @@ func (r *rig) preview(config *rest.Config, options PreviewOptions) ([]string, er
 			return lines, err
 		}
 		line := found.Name + ":"
-		if found.Held != "" {
-			line += " (" + found.Held + ")"
+		if held, _, _ := strings.Cut(found.Held, ";"); held != "" {
+			line += " (" + held + ")"
 		}
 		if found.Problem != "" {
 			line += " " + found.Problem
@@ -120,12 +121,18 @@ func TestPreview(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.start(r.reconciler(ReconcilerOptions{}))
-	for _, name := range []string{"a", "b", "broken", "paused", "suspended"} {
+	for _, name := range []string{"a", "b", "broken", "held", "paused", "suspended", "waiting"} {
 		widget := r.widget(fmt.Sprintf(previewed, name))
 		widget.Name = name
 		r.create(widget)
 		await(r, widget, "dependents", func() bool { return len(widget.Status.Inventory) == 3 })
 		switch name {
+		case "held":
+			change(r, widget, func(w *Widget) { w.Spec.MaxDeletions = new(intstr.FromInt32(0)) })
+		case "waiting":
+			change(r, widget, func(w *Widget) {
+				w.Spec.DependsOn = []Dependency{{APIVersion: "nowhere.example.io/v1", Kind: "Thing", Name: "x"}}
+			})
 		case "paused":
 			change(r, widget, func(w *Widget) { w.Spec.Presence = PresencePaused })
 		case "suspended":
@@ -145,8 +152,10 @@ func TestPreview(t *testing.T) {
 		"a: Created new Updated web Deleted old",
 		"b: Created new Updated web! Deleted old",
 		"broken: generating dependents: size must be positive",
+		"held: (1 of 4 dependents would be deleted, but only 0 may be) Created new Updated web",
 		"paused: (it is paused) Created new Updated web Deleted old",
 		"suspended: (reconciliation is suspended)",
+		"waiting: (waiting for Thing " + r.namespace + "/x: its type is not served) Created new Updated web Deleted old",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

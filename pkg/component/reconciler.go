@@ -248,6 +248,10 @@ type ReconcilerOptions struct {
 	// DisableLocalLookup makes templates fail that call localLookup or a related function. These functions read the
 	// cluster of the component as the operator itself, regardless of DefaultServiceAccount. Defaults to false.
 	DisableLocalLookup bool
+	// CrossNamespaceDependencies lets namespaced components depend on objects outside of their namespace, and refer to
+	// values of such objects. Users who may create a component then learn something about all objects that the operator
+	// may read. Defaults to false.
+	CrossNamespaceDependencies bool
 	// AdoptionPolicy defaults to reconciler.AdoptionPolicyIfUnowned.
 	AdoptionPolicy *reconciler.AdoptionPolicy
 	// ReconcilePolicy defaults to reconciler.ReconcilePolicyOnObjectChange.

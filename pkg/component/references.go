@@ -18,8 +18,10 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/component/internal/dependencies"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -111,15 +113,20 @@ func (r *SecretKeyReference) Value() []byte { return r.value }
 
 // objectReference is one of the references of this package.
 type objectReference interface {
+	// content returns the loaded content: a string, or a map of strings; for a ValueReference anything.
+	content() any
+}
+
+// dataReference is a reference to the data of a ConfigMap or Secret.
+type dataReference interface {
+	objectReference
 	// target returns kind and name.
 	target() (observe.ReferenceKind, string)
 	// load sets the content, and returns the input of its digest.
 	load(content *observe.ReferencedContent, fallbackKeys []string) (any, error)
-	// content returns the loaded content: a string, or a map of strings.
-	content() any
 }
 
-var objectReferences = []objectReference{&ConfigMapReference{}, &ConfigMapKeyReference{}, &SecretReference{}, &SecretKeyReference{}}
+var objectReferences = []objectReference{&ConfigMapReference{}, &ConfigMapKeyReference{}, &SecretReference{}, &SecretKeyReference{}, &ValueReference{}}
 
 // isObjectReference reports whether a type is that of a reference of this package. A struct that embeds one has its
 // methods, but may hold further references.
@@ -191,7 +198,11 @@ func (r *SecretKeyReference) load(content *observe.ReferencedContent, fallbackKe
 // names them. Only the types of references of this package are loaded, no implementations of Reference. It is for
 // programs that call generators themselves, such as tests.
 func LoadReferences(ctx context.Context, reader client.Reader, namespace string, spec any) error {
-	found, err := (&loading{source: source{reader}, key: apitypes.NamespacedName{Namespace: namespace}, spec: spec}).load(ctx)
+	l := &loading{source: source{reader}, key: apitypes.NamespacedName{Namespace: namespace}, spec: spec}
+	if clnt, ok := reader.(client.Client); ok {
+		l.objects = dependencies.Unwatched(dependencies.Options{Client: clnt, AcrossNamespaces: true})
+	}
+	found, err := l.load(ctx)
 	if err == nil && len(found.Missing) > 0 {
 		err = types.NewRetriableError(errors.New(awaiting(found.Missing)), nil)
 	}
@@ -254,6 +265,10 @@ type loading struct {
 	// extension loads a reference of another package, and returns its digest.
 	extension func(ctx context.Context, value any) (string, error)
 
+	// objects reads the objects of ValueReferences; nil if it cannot. needs are the objects that are used besides.
+	objects *dependencies.Objects
+	needs   []observe.Name
+
 	// digests are those of the contents, by the paths of the references, and uids those of the Secrets.
 	digests map[string]string
 	uids    secretUIDs
@@ -263,7 +278,7 @@ type loading struct {
 // load loads all references. The result has no digest.
 func (l *loading) load(ctx context.Context) (declaration, error) {
 	l.digests, l.uids = map[string]string{}, secretUIDs{}
-	if err := l.watch(); err != nil {
+	if err := l.watch(ctx); err != nil {
 		return declaration{}, err
 	}
 	err := l.walker.walk(l.spec, func(found occurrence) error { return l.loadOne(ctx, found) })
@@ -272,12 +287,24 @@ func (l *loading) load(ctx context.Context) (declaration, error) {
 }
 
 // watch watches exactly the objects that the component refers to.
-func (l *loading) watch() error {
+func (l *loading) watch(ctx context.Context) error {
 	var keys []observe.ReferenceKey
 	var problems []string
+	names := slices.Clone(l.needs)
 	err := l.walker.walk(l.spec, func(found occurrence) error {
-		reference, ok := found.Value.(objectReference)
-		if !ok || !l.wants(found) {
+		if !l.wants(found) {
+			return nil
+		}
+		if reference, ok := found.Value.(*ValueReference); ok {
+			name, err := l.resolve(reference)
+			if err != nil {
+				problems = append(problems, found.Path+"."+err.Error())
+			}
+			names = append(names, name)
+			return nil
+		}
+		reference, ok := found.Value.(dataReference)
+		if !ok {
 			return nil
 		}
 		kind, name := reference.target()
@@ -298,7 +325,21 @@ func (l *loading) watch() error {
 		return &reconciler.RefusedError{Problems: problems}
 	}
 	l.source.Use(l.key, keys)
-	return nil
+	if l.objects == nil {
+		return nil
+	}
+	return l.objects.Use(ctx, l.key, names)
+}
+
+// resolve returns the object of a reference. The error says which field is wrong.
+func (l *loading) resolve(reference *ValueReference) (observe.Name, error) {
+	if l.objects == nil {
+		return observe.Name{}, errors.New("value: the reader is no client.Client, and cannot read any object")
+	}
+	if _, err := judges.CompileValue(reference.Value); err != nil {
+		return observe.Name{}, fmt.Errorf("value: %w", err)
+	}
+	return l.objects.Resolve(l.key, reference.object())
 }
 
 // wants reports whether a reference must be loaded.
@@ -334,7 +375,10 @@ func (l *loading) loadOne(ctx context.Context, found occurrence) error {
 
 // content loads one reference and returns the digest of its content.
 func (l *loading) content(ctx context.Context, found occurrence) (string, error) {
-	reference, ok := found.Value.(objectReference)
+	if reference, ok := found.Value.(*ValueReference); ok {
+		return l.value(ctx, reference)
+	}
+	reference, ok := found.Value.(dataReference)
 	if !ok {
 		return l.extension(ctx, found.Value)
 	}
@@ -356,6 +400,23 @@ func (l *loading) content(ctx context.Context, found occurrence) (string, error)
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s %w", key, err)
+	}
+	return manifest.Digest(value)
+}
+
+// value loads one ValueReference and returns the digest of its value.
+func (l *loading) value(ctx context.Context, reference *ValueReference) (string, error) {
+	name, err := l.resolve(reference)
+	if err != nil {
+		return "", err
+	}
+	object, _, err := l.objects.Read(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	value, err := reference.load(name, object)
+	if err != nil {
+		return "", err
 	}
 	return manifest.Digest(value)
 }

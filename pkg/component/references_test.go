@@ -113,7 +113,7 @@ func TestLoadingReferences(t *testing.T) {
 	empty := &observe.ReferencedContent{}
 	for _, test := range []struct {
 		reason    string
-		reference objectReference
+		reference dataReference
 		content   *observe.ReferencedContent
 		fallback  []string
 		want      any

@@ -76,6 +76,8 @@ type Status struct {
 	// Rollout says which version of the operator the component has, if the operator limits how its versions are rolled
 	// out.
 	Rollout *RolloutStatus `json:"rollout,omitempty"`
+	// Dependencies are the objects that the component depends on.
+	Dependencies *DependencyStatus `json:"dependencies,omitempty"`
 }
 
 // State summarizes how far a component is.

@@ -33,6 +33,7 @@ func (p *pass) steps() []step {
 		p.noteOrphaning,  // whether dependents are to be orphaned
 		p.recall,         // load the inventory
 		p.checkSuspended, // end if the component is suspended
+		p.resolve,        // find out what the component depends on
 		p.load,           // load references, and compute the digest
 		p.checkIdentity,  // refuse a service account that cannot exist
 		p.awaitTurn,      // end if other components take a new version of the operator first
@@ -44,6 +45,7 @@ func (p *pass) steps() []step {
 	}
 	if p.deleting {
 		return append(common,
+			p.checkNeeded,               // components that depend on this one block its deletion
 			p.findUnrecorded,            // find dependents that are not recorded
 			p.checkApproved,             // dependents whose deletion has to be approved block it
 			p.beforeDelete,              // the author's pre-delete hooks
@@ -56,19 +58,22 @@ func (p *pass) steps() []step {
 			p.afterDelete,               // the author's post-delete hooks
 			p.removal("Secrets with deletion hooks", p.deletionHooks.Remove),
 			p.removal("chunks of the inventory", p.record.Remove),
-			p.removeFinalizer, // end the deletion
+			p.leaveDependencies, // let what the component depends on be deleted
+			p.removeFinalizer,   // end the deletion
 		)
 	}
 	return append(common,
-		p.checkPresence,   // refuse an unknown presence
-		p.observe,         // end if the component is paused: plan what would be done
-		p.leaveFormer,     // delete dependents in a cluster that they leave
-		p.archive,         // end if the component is archived: delete dependents wave by wave
-		p.ensureFinalizer, // before the first dependent is written
-		p.suspend,         // end if the component is suspended: bring dependents into their suspended forms
-		p.beforeReconcile, // the author's pre-reconcile hooks
-		p.apply,           // generate dependents, and apply them wave by wave
-		p.afterReconcile,  // the author's post-reconcile hooks
+		p.checkPresence,     // refuse an unknown presence
+		p.observe,           // end if the component is paused: plan what would be done
+		p.leaveFormer,       // delete dependents in a cluster that they leave
+		p.archive,           // end if the component is archived: delete dependents wave by wave
+		p.ensureFinalizer,   // before the first dependent is written
+		p.suspend,           // end if the component is suspended: bring dependents into their suspended forms
+		p.awaitDependencies, // end if an object that the component depends on is not ready
+		p.beforeReconcile,   // the author's pre-reconcile hooks
+		p.apply,             // generate dependents, and apply them wave by wave
+		p.afterReconcile,    // the author's post-reconcile hooks
+		p.dropDependencies,  // let what the component no longer depends on be deleted
 		p.markReady,
 	)
 }
@@ -147,6 +152,7 @@ func (p *pass) load(ctx context.Context) outcomes.Outcome {
 		extension: func(ctx context.Context, value any) (string, error) {
 			return p.worker.extension(ctx, value, p.component)
 		},
+		objects: p.worker.objects, needs: namesOf(p.needs),
 	}
 	var err error
 	p.declared, err = l.load(ctx)
@@ -182,7 +188,7 @@ func (p *pass) load(ctx context.Context) outcomes.Outcome {
 var withoutRevision = []string{
 	types.AnnotationKeySuffixDisableEvents, types.AnnotationKeySuffixAbandonTarget, types.AnnotationKeySuffixOrphanDependents,
 	types.AnnotationKeySuffixDeletionHooksChecksum, types.AnnotationKeySuffixApproveDeletions, types.AnnotationKeySuffixDeletionApproved,
-	types.AnnotationKeySuffixReconcileAt,
+	types.AnnotationKeySuffixReconcileAt, types.AnnotationKeySuffixIgnoreNeededBy,
 }
 
 // ownAnnotations returns the annotations with the reconciler's prefix, except those that do not affect dependents.

@@ -35,6 +35,7 @@ type WidgetSpec struct {
 	TypeSpec          `json:",inline"`
 	ReapplySpec       `json:",inline"`
 	DeletionSpec      `json:",inline"`
+	DependencySpec    `json:",inline"`
 
 	// Probes are those of the judge; nil for the default one.
 	Probes []probes.Probe `json:"probes,omitempty"`
@@ -44,6 +45,8 @@ type WidgetSpec struct {
 	Password *SecretKeyReference `json:"password,omitempty" fallbackKeys:"password"`
 	// Banner may be gone when the widget is deleted.
 	Banner *ConfigMapReference `json:"banner,omitempty" notFoundPolicy:"ignoreOnDeletion"`
+	// Endpoint is a value of another object.
+	Endpoint *ValueReference `json:"endpoint,omitempty" loadedAs:"url"`
 }
 
 // ToUnstructured converts the spec.

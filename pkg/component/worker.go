@@ -35,6 +35,7 @@ import (
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/shards"
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/component/internal/dependencies"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
@@ -60,6 +61,8 @@ type worker struct {
 	walker walker
 	// referenced watches the objects that components refer to.
 	referenced *observe.ReferenceWatcher
+	// objects are those that components depend on.
+	objects *dependencies.Objects
 	// extension loads a Reference[T] and returns its digest.
 	extension func(ctx context.Context, value any, component Component) (string, error)
 	targets   targets.Connector
@@ -217,6 +220,7 @@ func (w *worker) forget(key apitypes.NamespacedName) {
 func (w *worker) leave(key apitypes.NamespacedName) {
 	w.targets.Release(key, w.ownerID(key))
 	w.referenced.Use(key, nil)
+	w.objects.Drop(key)
 	w.metrics.RemoveComponent(w.series(key))
 }
 

@@ -116,6 +116,9 @@ const (
 	// AnnotationKeySuffixAbandonTarget, set to "true" on a component that is being deleted, lets the deletion end
 	// although the target cluster can no longer be reached. The dependents stay in that cluster.
 	AnnotationKeySuffixAbandonTarget = "abandon-target"
+	// AnnotationKeySuffixIgnoreNeededBy, set to "true" on a component that is being deleted, lets it be deleted before the
+	// components that depend on it.
+	AnnotationKeySuffixIgnoreNeededBy = "ignore-needed-by"
 	// AnnotationKeySuffixApproveDeletions, on a component, approves the deletion of the held dependents. The value is
 	// the digest in the component's condition, which identifies exactly these dependents.
 	AnnotationKeySuffixApproveDeletions = "approve-deletions"

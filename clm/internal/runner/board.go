@@ -174,7 +174,8 @@ func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 			// The operation no longer only waits.
 			b.state.Writing = true
 		}
-		r.answered(found, isFirst, b.deletes)
+		r.answered(found, isFirst)
+		r.Unreported = r.planned != "" && r.Verb == "" && !b.deletes
 	})
 	if b.pending != nil {
 		return
@@ -193,14 +194,10 @@ func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 }
 
 // answered sets the phase after the response of a write; first means that nothing was known of the object before.
-func (r *record) answered(found status.Status, first, deletes bool) {
+func (r *record) answered(found status.Status, first bool) {
 	switch {
 	case found == status.CurrentStatus:
 		r.Phase = reconciler.PhaseReady
-		if first && r.planned != "" && !deletes {
-			// The engine has not reported it yet.
-			r.act(r.planned)
-		}
 	case first && (r.planned == reconciler.VerbCreated || r.planned == reconciler.VerbRestored):
 		r.Phase = reconciler.PhaseCreating
 	case first:
@@ -268,7 +265,7 @@ func (b *Board) Took(result reconciler.Result, err error, phase string) {
 			r.reason = ""
 		}
 		b.change(r, func() {
-			r.Message, r.Phase, r.Status = r.message(), "", ""
+			r.Message, r.Phase, r.Status, r.Unreported = r.message(), "", "", false
 			if item := left[key]; item != nil {
 				r.Phase, r.Status = item.Phase, item.Status
 			}

@@ -126,6 +126,7 @@ func TestCapabilitiesAreThoseOfComponents(t *testing.T) {
 		component.ReconcileSpec{},
 		component.DriftSpec{},
 		component.TypeSpec{},
+		component.DependencySpec{},
 	} {
 		offered[reflect.TypeOf(value).Name()] = reflect.TypeOf(value)
 	}

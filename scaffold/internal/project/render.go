@@ -325,6 +325,7 @@ var capabilities = []capability{
 	{Type: "ReconcileSpec", Fields: []string{"reconcilePolicy"}, Line: "users can choose which changes apply the dependents again."},
 	{Type: "DriftSpec", Fields: []string{"driftPolicy"}, Line: "users can choose what happens if other clients change dependents."},
 	{Type: "DeletionSpec", Fields: []string{"maxDeletions"}, Line: "users can choose how many dependents may be deleted at once without approval."},
+	{Type: "DependencySpec", Fields: []string{"dependsOn"}, Line: "users can name objects that have to be ready first; needs permissions to read them."},
 	{Type: "TypeSpec", Fields: []string{"additionalManagedTypes"}, Line: "users can name further types whose instances block the deletion of the component."},
 }
 

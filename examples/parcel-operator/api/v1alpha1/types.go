@@ -20,6 +20,7 @@ type ParcelServiceSpec struct {
 	component.TimeoutSpec       `json:",inline"`
 	component.ReapplySpec       `json:",inline"`
 	component.PolicySpec        `json:",inline"`
+	component.DependencySpec    `json:",inline"`
 
 	// Region is where parcels are delivered; it is part of the API's settings.
 	// +kubebuilder:validation:MinLength=1

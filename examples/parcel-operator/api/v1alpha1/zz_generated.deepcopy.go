@@ -102,6 +102,7 @@ func (in *ParcelServiceSpec) DeepCopyInto(out *ParcelServiceSpec) {
 	in.TimeoutSpec.DeepCopyInto(&out.TimeoutSpec)
 	in.ReapplySpec.DeepCopyInto(&out.ReapplySpec)
 	in.PolicySpec.DeepCopyInto(&out.PolicySpec)
+	in.DependencySpec.DeepCopyInto(&out.DependencySpec)
 	out.API = in.API
 	in.Database.DeepCopyInto(&out.Database)
 	if in.Routes != nil {

@@ -32,6 +32,7 @@ type Spec struct {
 	component.TypeSpec          `json:",inline"`
 	component.ReapplySpec       `json:",inline"`
 	component.DeletionSpec      `json:",inline"`
+	component.DependencySpec    `json:",inline"`
 
 	// Probes are those of the judge; none for the default one.
 	Probes []probes.Probe `json:"probes,omitempty"`
@@ -42,6 +43,8 @@ type Spec struct {
 	Password *component.SecretKeyReference `json:"password,omitempty"`
 	// Banner may be gone when the widget is deleted.
 	Banner *component.ConfigMapReference `json:"banner,omitempty"`
+	// Endpoint is a value of another object.
+	Endpoint *component.ValueReference `json:"endpoint,omitempty"`
 }
 
 // Status has a field of its own.
