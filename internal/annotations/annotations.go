@@ -43,6 +43,7 @@ var policies = map[string][]string{
 	types.AnnotationKeySuffixReadyTimeoutPolicy: {types.ReadyTimeoutPolicyFail, types.ReadyTimeoutPolicyContinue},
 	types.AnnotationKeySuffixAwait:              {types.AwaitAlways, types.AwaitNever},
 	types.AnnotationKeySuffixMissingTypePolicy:  {types.MissingTypePolicyRefuse, types.MissingTypePolicyWait},
+	types.AnnotationKeySuffixCRDUpgradePolicy:   {types.CRDUpgradePolicyCheck, types.CRDUpgradePolicyAllow},
 	types.AnnotationKeySuffixDeletionHook:       {types.DeletionHookPreDelete, types.DeletionHookPostDelete},
 	types.AnnotationKeySuffixReleaseHook:        {types.ReleaseHookTest, types.ReleaseHookPreRollback, types.ReleaseHookPostRollback},
 	types.AnnotationKeySuffixApplyHook:          {types.ApplyHookPostApply, types.ApplyHookOnFailure},
@@ -318,7 +319,7 @@ var reserved = []string{
 	types.AnnotationKeySuffixSkipDeletionHooks, types.AnnotationKeySuffixDisableEvents, types.AnnotationKeySuffixAbandonTarget,
 	types.AnnotationKeySuffixApproveDeletions, types.AnnotationKeySuffixDeletionApproved, types.AnnotationKeySuffixOrphanDependents,
 	types.AnnotationKeySuffixDeletionHooksChecksum, types.AnnotationKeySuffixDeletionRetriedAt, types.AnnotationKeySuffixVersionOf, types.AnnotationKeySuffixKeptFields,
-	types.AnnotationKeySuffixReconcileAt, types.AnnotationKeySuffixIgnoreNeededBy,
+	types.AnnotationKeySuffixReconcileAt, types.AnnotationKeySuffixIgnoreNeededBy, types.AnnotationKeySuffixStorageMigration,
 }
 
 // Strange reports annotations of a manifest that are most likely meant for the reconciler, but have no effect: those

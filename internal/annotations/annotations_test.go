@@ -16,7 +16,7 @@ import (
 func TestSuffixes(t *testing.T) {
 	t.Parallel()
 	want := []string{
-		"adoption-policy", "apply-hook", "apply-order", "await", "delete-order", "delete-policy", "delete-propagation", "deletion-hook", "drift-policy", "fail-when", "ignore-fields", "kept-versions", "missing-type-policy", "prune-policy",
+		"adoption-policy", "apply-hook", "apply-order", "await", "crd-upgrade-policy", "delete-order", "delete-policy", "delete-propagation", "deletion-hook", "drift-policy", "fail-when", "ignore-fields", "kept-versions", "missing-type-policy", "prune-policy",
 		"purge-on-failure", "purge-order", "ready-timeout", "ready-timeout-policy", "ready-when", "reapply-interval", "reconcile-policy", "recreate-if-immutable", "release-hook", "status-hint", "update-policy", "versioned",
 	}
 	if diff := cmp.Diff(want, annotations.Suffixes()); diff != "" {

@@ -264,33 +264,9 @@ func (p *pass) unmet(ctx context.Context) (outcomes.Outcome, error) {
 	if recorded := p.status.Dependencies; recorded != nil && recorded.Declaration == p.declared.Digest.Value {
 		return outcomes.Proceed, nil
 	}
-	var reasons []string
-	var wake time.Duration
-	soon := func(delay time.Duration) {
-		if delay > 0 && (wake == 0 || delay < wake) {
-			wake = delay
-		}
-	}
-	for _, need := range p.needs {
-		object, watched, err := p.worker.objects.Read(ctx, need.Name)
-		if err != nil {
-			return outcomes.Proceed, err
-		}
-		reason, deadline, err := p.worker.objects.Unready(ctx, need.Name, object, need.readyWhen)
-		if err != nil {
-			return outcomes.Proceed, err
-		}
-		if reason == "" {
-			continue
-		}
-		reasons = append(reasons, dependencies.Text(need.Name)+": "+reason)
-		soon(deadline)
-		if !watched {
-			soon(outcomes.MissingDelay)
-		}
-	}
-	if len(reasons) == 0 {
-		return outcomes.Proceed, nil
+	reasons, wake, err := p.unready(ctx)
+	if err != nil || len(reasons) == 0 {
+		return outcomes.Proceed, err
 	}
 	self := observe.Name{GroupVersionKind: p.worker.resource.Kind, Namespace: p.key.Namespace, Name: p.key.Name}
 	cycle, err := p.worker.objects.Cycle(ctx, self, namesOf(p.needs), recordedIn)
@@ -309,6 +285,32 @@ func (p *pass) unmet(ctx context.Context) (outcomes.Outcome, error) {
 		o.RetryAfter = &wake
 	}
 	return o, nil
+}
+
+// unready returns the dependencies that are not ready, with the reasons, and the delay after which that may change
+// without an event; zero if there is none.
+func (p *pass) unready(ctx context.Context) (reasons []string, wake time.Duration, err error) {
+	for _, need := range p.needs {
+		object, watched, err := p.worker.objects.Read(ctx, need.Name)
+		if err != nil {
+			return nil, 0, err
+		}
+		reason, deadline, err := p.worker.objects.Unready(ctx, need.Name, object, need.readyWhen)
+		if err != nil {
+			return nil, 0, err
+		}
+		if reason == "" {
+			continue
+		}
+		reasons = append(reasons, dependencies.Text(need.Name)+": "+reason)
+		if !watched {
+			deadline = outcomes.MissingDelay
+		}
+		if deadline > 0 && (wake == 0 || deadline < wake) {
+			wake = deadline
+		}
+	}
+	return reasons, wake, nil
 }
 
 // recordedIn returns the dependencies that a component has recorded.

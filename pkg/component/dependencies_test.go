@@ -21,7 +21,7 @@ import (
 
 // urlGenerator returns a ConfigMap with the name of the component, and the value of its endpoint.
 func urlGenerator(_ context.Context, _ string, name string, parameters types.Unstructurable) ([]client.Object, error) {
-	spec := parameters.(*WidgetSpec) //nolint:forcetypeassert,errcheck // that of the test's components
+	spec := parameters.(*WidgetSpec) //nolint:forcetypeassert // that of the test's components
 	data := map[string]string{}
 	if spec.Endpoint != nil {
 		data["url"] = fmt.Sprint(spec.Endpoint.Loaded())

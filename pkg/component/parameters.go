@@ -20,7 +20,8 @@ const tagLoadedAs = "loadedAs"
 var ownSpecs = []reflect.Type{
 	reflect.TypeFor[Spec](), reflect.TypeFor[PlacementSpec](), reflect.TypeFor[ClientSpec](), reflect.TypeFor[ImpersonationSpec](), reflect.TypeFor[SuspensionSpec](),
 	reflect.TypeFor[PresenceSpec](), reflect.TypeFor[RequeueSpec](), reflect.TypeFor[RetrySpec](), reflect.TypeFor[TimeoutSpec](), reflect.TypeFor[ReapplySpec](),
-	reflect.TypeFor[PolicySpec](), reflect.TypeFor[ReconcileSpec](), reflect.TypeFor[DriftSpec](), reflect.TypeFor[TypeSpec](), reflect.TypeFor[DeletionSpec](), reflect.TypeFor[DependencySpec](),
+	reflect.TypeFor[PolicySpec](), reflect.TypeFor[ReconcileSpec](), reflect.TypeFor[DriftSpec](), reflect.TypeFor[TypeSpec](), reflect.TypeFor[DeletionSpec](),
+	reflect.TypeFor[DependencySpec](),
 }
 
 // parametersOf returns the JSON form of a spec, a pointer to a struct, without the fields for the reconciler, and with

@@ -327,6 +327,11 @@ type ReconcilerOptions struct {
 	// components with their own judge. Defaults to false: such a dependent is ready as soon as it exists, unless it has
 	// a status hint.
 	AwaitReports bool
+	// InstanceValidator validates the instances of a CustomResourceDefinition among the dependents before it becomes
+	// narrower, and refuses the change if it would make some of them invalid, unless the annotation crd-upgrade-policy of
+	// the definition allows that. Use instances.NewValidator, which makes the operator several megabytes larger. Defaults
+	// to none: instances are not validated.
+	InstanceValidator reconciler.InstanceValidator
 	// ExplainPods adds to the condition why Pods of a workload among the dependents are not ready, for example that an
 	// image cannot be pulled. A workload that is unready for two seconds, or has failed, is read with its Pods: two
 	// requests for each of its states, and further ones at growing intervals while the Pods show no reason. The

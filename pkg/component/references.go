@@ -126,6 +126,8 @@ type dataReference interface {
 	load(content *observe.ReferencedContent, fallbackKeys []string) (any, error)
 }
 
+var _ = []dataReference{&ConfigMapReference{}, &ConfigMapKeyReference{}, &SecretReference{}, &SecretKeyReference{}}
+
 var objectReferences = []objectReference{&ConfigMapReference{}, &ConfigMapKeyReference{}, &SecretReference{}, &SecretKeyReference{}, &ValueReference{}}
 
 // isObjectReference reports whether a type is that of a reference of this package. A struct that embeds one has its

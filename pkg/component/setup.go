@@ -259,6 +259,7 @@ func (w *worker) engineOptions(log logr.Logger) reconciler.Options {
 		ReclaimedFieldManagers: w.options.ReclaimedFieldManagers,
 		Judge:                  w.options.judge(w.name),
 		AwaitReports:           w.options.AwaitReports,
+		InstanceValidator:      w.options.InstanceValidator,
 		OnOperation:            w.metrics.Operated,
 		Clock:                  w.options.Clock,
 		Log:                    log.WithValues("reconciler", w.name),

@@ -231,6 +231,7 @@ func (r *Reconciler) call(owner Owner, items []*InventoryItem, config execute.Co
 	c.Losses = &guard.Losses{
 		Server: c.Server, Owner: known, Configured: r.options.AdditionalManagedTypes, Memory: c.Memory, Items: items, Remaining: c.Ledger.Remaining,
 	}
+	c.Upgrades = &guard.Upgrades{Server: c.Server, NewValidator: guard.NewValidator(r.options.InstanceValidator), Pause: r.storagePause}
 	c.Barriers = &guard.Barriers{
 		Server: c.Server, Report: c.Report, Memory: c.Memory, Owner: known, Items: items, Name: r.name, Pause: r.barrierPause,
 	}

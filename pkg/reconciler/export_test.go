@@ -17,6 +17,9 @@ import (
 // SetBarrierPause changes how long barriers must be in force.
 func SetBarrierPause(r *Reconciler, pause time.Duration) { r.barrierPause = pause }
 
+// SetStoragePause changes how long API servers take to notice a changed definition.
+func SetStoragePause(r *Reconciler, pause time.Duration) { r.storagePause = pause }
+
 // Observer is what a reconciler knows about dependents without asking the server.
 type Observer = execute.Observer
 

@@ -111,6 +111,7 @@ func newWorld(t testing.TB, options ...option) *world {
 	engine.Subscribe(w.owner.ID, func() { w.woken <- w.owner.ID })
 	w.engine = engine
 	reconciler.SetBarrierPause(engine, s.pause)
+	reconciler.SetStoragePause(engine, time.Second)
 	// What a made up observer says need not be what the server says.
 	if _, isMadeUp := s.observer.(sight); comparesPlans && !isMadeUp {
 		w.planner = w.newPlanner(s)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -93,6 +95,11 @@ type Options struct {
 	// of a type begins; types whose definitions the client may not read are exempt. It applies only to Judge, not to
 	// judges of owners and objects. Defaults to false: then such an object is ready as soon as it exists.
 	AwaitReports bool
+	// InstanceValidator makes functions that validate instances of CustomResourceDefinitions; use instances.NewValidator.
+	// Before a definition becomes narrower, all its instances are validated, and the change is refused if it would make
+	// some of them invalid, unless the annotation crd-upgrade-policy allows that. Defaults to none: instances are not
+	// validated.
+	InstanceValidator InstanceValidator
 	// MaxConcurrency is the maximum number of concurrent requests of one call. Defaults to 16.
 	MaxConcurrency int
 	// OnOperation is called for each request about a dependent with "read", "create", "update" or "delete". It may be
@@ -101,6 +108,10 @@ type Options struct {
 	// Clock defaults to the real time.
 	Clock clock.PassiveClock
 }
+
+// InstanceValidator makes a function that validates instances of a CustomResourceDefinition against the schema of one of
+// its versions. Both may be called from several goroutines.
+type InstanceValidator func(schema *apiextensionsv1.JSONSchemaProps) (func(instance map[string]any) field.ErrorList, error)
 
 const defaultConcurrency = 16
 
@@ -117,6 +128,8 @@ type Reconciler struct {
 	// barrierPause is how long a barrier must be in force before the type is deleted: it may take effect later in other
 	// instances of the API server.
 	barrierPause time.Duration
+	// storagePause is how long all API servers take to store instances in the version that a definition says.
+	storagePause time.Duration
 }
 
 // New returns a Reconciler that reads, watches and writes through the client. The name is the prefix of all labels and
@@ -177,7 +190,7 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 		IgnoreFieldsAnnotation: keys.Prefix + types.AnnotationKeySuffixIgnoreFields, Manager: options.FieldOwner, Judges: owners, Clock: options.Clock,
 	}
 	return &Reconciler{
-		name: name, options: options, memory: decide.NewMemory(), definitions: definitions, barrierPause: guard.DefaultPause,
+		name: name, options: options, memory: decide.NewMemory(), definitions: definitions, barrierPause: guard.DefaultPause, storagePause: guard.StoragePause,
 		config: execute.Config{
 			Client: clnt, Reader: reader, Judges: owners, Keys: keys, OwnerKind: options.OwnerKind, FieldOwner: options.FieldOwner,
 			OnOperation: options.OnOperation, Clock: options.Clock,

@@ -105,6 +105,12 @@ const (
 	// AnnotationKeySuffixVersionOf is on the versions of an object. It has their name without the suffix of the
 	// version.
 	AnnotationKeySuffixVersionOf = "version-of"
+	// AnnotationKeySuffixCRDUpgradePolicy, on a CustomResourceDefinition, determines whether it may become narrower than
+	// live instances allow.
+	AnnotationKeySuffixCRDUpgradePolicy = "crd-upgrade-policy"
+	// AnnotationKeySuffixStorageMigration has the progress of storing the instances of a CustomResourceDefinition in
+	// another version. The reconciler sets it.
+	AnnotationKeySuffixStorageMigration = "storage-migration"
 	// AnnotationKeySuffixSkipDeletionHooks, set to "true" on a component that is being deleted, skips its deletion
 	// hooks that are not done yet.
 	AnnotationKeySuffixSkipDeletionHooks = "skip-deletion-hooks"
@@ -226,6 +232,11 @@ const (
 	AwaitAlways = "always"
 	// AwaitNever makes nothing wait for the object; its failure does not count.
 	AwaitNever = "never"
+
+	// CRDUpgradePolicyCheck refuses the change. This is the default.
+	CRDUpgradePolicyCheck = "check"
+	// CRDUpgradePolicyAllow makes the change.
+	CRDUpgradePolicyAllow = "allow"
 
 	// MissingTypePolicyRefuse refuses all objects before anything is written. This is the default.
 	MissingTypePolicyRefuse = "refuse"

@@ -18,6 +18,7 @@ import (
 	"github.com/component-operator/runtime/internal/display"
 	"github.com/component-operator/runtime/internal/gitops"
 	"github.com/component-operator/runtime/internal/judges"
+	"github.com/component-operator/runtime/pkg/instances"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/sync"
@@ -491,7 +492,7 @@ func NewTarget(c *Connection, owner string, recorded []*reconciler.InventoryItem
 	var err error
 	t.engine, err = reconciler.New(releases.ReconcilerName, c.Client(), reconciler.Options{
 		Owner: owner, OwnerKind: "release", WatchDelay: watchDelay, AwaitReports: true, MaxConcurrency: c.options.MaxConcurrency, ReclaimedFieldManagers: reclaimed,
-		ReclaimedFieldManagerNames: reclaimedNames, FormerFinalizers: []string{gitops.HookFinalizer},
+		InstanceValidator: instances.NewValidator, ReclaimedFieldManagerNames: reclaimedNames, FormerFinalizers: []string{gitops.HookFinalizer},
 		OnStatus: func(object types.ObjectKey, found status.Status, message string) {
 			if t.board != nil {
 				t.board.seen(object, found, message)

@@ -110,7 +110,11 @@ func (o *Objects) Resolve(component apitypes.NamespacedName, t Target) (observe.
 	case version.Group == "" && t.Kind == "Secret":
 		return observe.Name{}, errors.New("kind: Secret is not allowed, because expressions could reveal its content; refer to a key of it instead")
 	}
-	name := observe.Name{GroupVersionKind: version.WithKind(t.Kind), Namespace: cmp.Or(t.Namespace, component.Namespace), Name: t.Name}
+	return o.place(component, t, observe.Name{GroupVersionKind: version.WithKind(t.Kind), Namespace: cmp.Or(t.Namespace, component.Namespace), Name: t.Name})
+}
+
+// place sets the namespace of an object according to the scope of its type.
+func (o *Objects) place(component apitypes.NamespacedName, t Target, name observe.Name) (observe.Name, error) {
 	mapping, err := o.options.Client.RESTMapper().RESTMapping(name.GroupKind(), name.Version)
 	isGlobal := err == nil && mapping.Scope.Name() == meta.RESTScopeNameRoot
 	const allowed = "the operator's option CrossNamespaceDependencies allows others"

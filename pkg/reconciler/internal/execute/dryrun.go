@@ -41,7 +41,7 @@ func (p *Preview) Show(ctx context.Context, change *inventory.Change, t *prepare
 		if change.Verb == "" {
 			return false, nil
 		}
-		return false, p.compute(change, t, decide.Situation{})
+		return false, p.Compute(change, t, decide.Situation{})
 	case decide.Mark:
 		p.showMark(change, t, s)
 		return false, nil
@@ -52,7 +52,7 @@ func (p *Preview) Show(ctx context.Context, change *inventory.Change, t *prepare
 			change.Reason = decide.Suspected
 			return false, nil
 		}
-		return false, p.compute(change, t, s)
+		return false, p.Compute(change, t, s)
 	}
 	c, err := p.dryRun(ctx, t, d, s)
 	switch {
@@ -235,12 +235,12 @@ func (p *Preview) dryRunFailed(change *inventory.Change, t *prepare.Object, d de
 		return nil
 	case errors.Is(err, errRecreation):
 		change.Recreate = true
-		return p.compute(change, t, s)
+		return p.Compute(change, t, s)
 	case p.CreatesNamespaces && lacksNamespace(err):
 		p.missing.Store(t.Key.Namespace, true)
-		return p.compute(change, t, s)
+		return p.Compute(change, t, s)
 	case IsNoDryRun(err), p.comesBefore(t, err), p.Unprivileged && apierrors.IsForbidden(err) && !apiserver.IsAdmission(err):
-		return p.compute(change, t, s)
+		return p.Compute(change, t, s)
 	case IsRefusal(err), apiserver.IsDenied(err),
 		(apierrors.IsForbidden(err) || apiserver.IsRejected(err)) && !IsDoomed(err) && !DeniedBy(err, BarrierPrefix):
 		change.Refusal = RejectionText(t, p.x.Server.Keys.Prefix, err)
@@ -250,7 +250,7 @@ func (p *Preview) dryRunFailed(change *inventory.Change, t *prepare.Object, d de
 		if !p.isProvided(t) {
 			change.Reason += "; " + reason
 		}
-		return p.compute(change, t, s)
+		return p.Compute(change, t, s)
 	}
 	return fmt.Errorf("comparing %s: %w", t.Key, err)
 }
@@ -362,8 +362,8 @@ func FieldTexts(paths []fieldpath.Path) string {
 	return strings.Join(list, ", ")
 }
 
-// compute completes a change without the server.
-func (p *Preview) compute(change *inventory.Change, t *prepare.Object, s decide.Situation) error {
+// Compute completes a change without the server.
+func (p *Preview) Compute(change *inventory.Change, t *prepare.Object, s decide.Situation) error {
 	if change.Recreate {
 		t = declaring(t)
 	}

@@ -307,6 +307,8 @@ type Effective struct {
 	Continues bool
 	// AwaitsType means that the type of the object need not be served before the object's wave.
 	AwaitsType bool
+	// Unchecked means that a CustomResourceDefinition may become narrower than its instances allow.
+	Unchecked bool
 	// AwaitNever means that nothing waits until the object is ready.
 	AwaitNever bool
 	// ReadsContent means that ready-when, fail-when or a judge of the object's own may read any field of the object.
@@ -340,6 +342,7 @@ func Parse(prefix string, object *unstructured.Unstructured, policies inventory.
 	b.ReadyTimeout = parseAnnotation(p, types.AnnotationKeySuffixReadyTimeout, annotations.Interval)
 	b.Continues = parseAnnotation(p, types.AnnotationKeySuffixReadyTimeoutPolicy, textOf(types.AnnotationKeySuffixReadyTimeoutPolicy)) == types.ReadyTimeoutPolicyContinue
 	b.AwaitsType = parseAnnotation(p, types.AnnotationKeySuffixMissingTypePolicy, textOf(types.AnnotationKeySuffixMissingTypePolicy)) == types.MissingTypePolicyWait
+	b.Unchecked = parseAnnotation(p, types.AnnotationKeySuffixCRDUpgradePolicy, textOf(types.AnnotationKeySuffixCRDUpgradePolicy)) == types.CRDUpgradePolicyAllow
 	b.AwaitNever = parseAnnotation(p, types.AnnotationKeySuffixAwait, textOf(types.AnnotationKeySuffixAwait)) == types.AwaitNever
 	if b.Continues && b.ReadyTimeout == 0 && len(p.problems) == 0 {
 		p.problems = append(p.problems, fmt.Sprintf("%s: annotation %s: it has no effect without %s; set a duration such as 10m",

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
@@ -35,6 +36,7 @@ type Call struct {
 	Executor *execute.Executor
 	Losses   *guard.Losses
 	Barriers *guard.Barriers
+	Upgrades *guard.Upgrades
 	// Deletions limits how many redundant dependents are deleted.
 	Deletions inventory.Deletions
 	// Policies are the owner's policies, without empty fields; the zero value if the call does not apply objects.
@@ -91,6 +93,15 @@ func (c *Call) Prune(item *inventory.Item, seen observe.Observation) inventory.P
 		return inventory.PrunePolicyKeep
 	}
 	return cmp.Or(item.PrunePolicy, prepare.PruneOf(seen.PrunePolicy), c.Policies.Prune)
+}
+
+// upgrade returns the change of a live CustomResourceDefinition.
+func (c *Call) upgrade(t *prepare.Object, live *unstructured.Unstructured) (*guard.Upgrade, error) {
+	manifest, err := c.Executor.Manifests.Of(t)
+	if err != nil {
+		return nil, err
+	}
+	return c.Upgrades.Of(live, manifest, t.Unchecked)
 }
 
 // Retry makes the caller repeat the call after a delay, because an operation on a dependent has failed and may succeed

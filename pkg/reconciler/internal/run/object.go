@@ -191,9 +191,45 @@ func (l *live) mustRecord(item *inventory.Item, d decide.Decision) bool {
 	return l.recordAdoptions && d.Verb == inventory.VerbAdopted && !item.Adopted
 }
 
+// prepareInstances makes sure that the instances of a CustomResourceDefinition outlive its change. It reports whether
+// the change has to wait.
+func (l *live) prepareInstances(ctx context.Context, t *prepare.Object) (o outcome, waits bool, err error) {
+	if !prepare.IsCRD(t.Key.GroupKind) {
+		return o, false, nil
+	}
+	item := l.call.Ledger.Of(t)
+	live, err := l.call.Server.Get(ctx, item)
+	if execute.IsGone(err) {
+		return o, false, nil
+	}
+	if err != nil {
+		return o, false, err
+	}
+	upgrade, err := l.call.upgrade(t, live)
+	if err != nil {
+		return o, false, err
+	}
+	refusal, err := upgrade.Refusal(ctx)
+	switch {
+	case err != nil:
+		return o, false, err
+	case refusal != "":
+		return o, false, &inventory.RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.Key, refusal)}}
+	}
+	wait, again, err := upgrade.Migrate(ctx)
+	if wait == "" || err != nil {
+		return o, false, err
+	}
+	l.call.Report.RequeueAfter(again)
+	return outcome{item: item, message: wait, unwritten: true}, true, nil
+}
+
 // overwrite applies the manifest to the observed object. If the result is rejected, it replaces the object, or
 // recreates it, as far as the policies permit that.
 func (l *live) overwrite(ctx context.Context, t *prepare.Object, s decide.Situation, d decide.Decision) (outcome, bool, error) {
+	if o, waits, err := l.prepareInstances(ctx, t); waits || err != nil {
+		return o, false, err
+	}
 	o, err := l.write(ctx, t, s, d)
 	if !execute.IsInvalid(err) {
 		return o, false, err

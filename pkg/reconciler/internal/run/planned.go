@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -121,7 +122,7 @@ func (p *planned) apply(ctx context.Context, t *prepare.Object, s decide.Situati
 	NoteState(&e.Change, s, p.call.Server.Keys)
 	p.describe(&e.Change, t, d, s)
 	if p.depthOf(t) == depthCompared {
-		if again, err = p.preview.Show(ctx, &e.Change, t, d, s); err == nil && !again {
+		if again, err = p.show(ctx, t, d, s); err == nil && !again {
 			err = p.checkRecreation(ctx, &e.Change, item, s.Live)
 		}
 		if again || err != nil {
@@ -137,6 +138,30 @@ func (p *planned) apply(ctx context.Context, t *prepare.Object, s decide.Situati
 		}
 	}
 	return p.passed(item), false, nil
+}
+
+// show adds the content of a change. A dry run of a CustomResourceDefinition whose instances have to be stored again
+// first would fail.
+func (p *planned) show(ctx context.Context, t *prepare.Object, d decide.Decision, s decide.Situation) (again bool, err error) {
+	change := &p.entries[t.Key].Change
+	if !prepare.IsCRD(t.Key.GroupKind) || s.Live == nil || d.Action != decide.Write && d.Action != decide.Verify {
+		return p.preview.Show(ctx, change, t, d, s)
+	}
+	upgrade, err := p.call.upgrade(t, s.Live)
+	if err != nil {
+		return false, err
+	}
+	if leaving := upgrade.Leaving(); len(leaving) > 0 {
+		addReason(change, "its instances are stored in another version first, because this one goes: "+strings.Join(leaving, ", "))
+		err = p.preview.Compute(change, t, s)
+	} else {
+		again, err = p.preview.Show(ctx, change, t, d, s)
+	}
+	if again || err != nil || change.Refusal != "" {
+		return again, err
+	}
+	change.Refusal, err = upgrade.Refusal(ctx)
+	return false, err
 }
 
 // addBehaviors adds a note about decisions that behaviors make only when an object is applied. A plan does not ask
