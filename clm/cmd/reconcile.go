@@ -40,10 +40,6 @@ func runReconcile(e *environment, args []string) error {
 	if err != nil {
 		return err
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{reconcileAt: time.Now().UTC().Format(time.RFC3339Nano)}}})
-	if err != nil {
-		return err
-	}
 	found, err := kubectlresource.NewBuilder(e.kube).Unstructured().NamespaceParam(namespace).DefaultNamespace().
 		ResourceTypeOrNameArgs(false, args...).ContinueOnError().Flatten().Do().Infos()
 	problems := []error{err}
@@ -54,13 +50,30 @@ func runReconcile(e *environment, args []string) error {
 			problems = append(problems, releases.Refused("%s is no component: no operator has reported its status.state", name))
 			continue
 		}
-		_, err := kubectlresource.NewHelper(info.Client, info.Mapping).WithFieldManager(releases.ReconcilerName).
-			Patch(info.Namespace, info.Name, apitypes.MergePatchType, patch, &metav1.PatchOptions{})
-		if err != nil {
-			problems = append(problems, fmt.Errorf("patching %s: %w", name, err))
-			continue
-		}
-		fmt.Fprintf(e.out, "%s: reconciliation requested\n", name)
+		problems = append(problems, requestReconciliation(e, info, name))
 	}
 	return errors.Join(problems...)
+}
+
+// requestReconciliation has an operator reconcile a component now.
+func requestReconciliation(e *environment, info *kubectlresource.Info, name string) error {
+	if err := annotate(info, reconcileAt, time.Now().UTC().Format(time.RFC3339Nano)); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.out, "%s: reconciliation requested\n", name)
+	return nil
+}
+
+// annotate sets an annotation of an object; nil removes it.
+func annotate(info *kubectlresource.Info, key string, value any) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: value}}})
+	if err != nil {
+		return err
+	}
+	_, err = kubectlresource.NewHelper(info.Client, info.Mapping).WithFieldManager(releases.ReconcilerName).
+		Patch(info.Namespace, info.Name, apitypes.MergePatchType, patch, &metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("patching %s: %w", info.ObjectName(), err)
+	}
+	return nil
 }

@@ -123,7 +123,8 @@ installed in the cluster.`,
 		}
 	}
 	add(groupChange, newApplyCommand(e), newRollbackCommand(e), newTestCommand(e), newDeleteCommand(e), newAdoptCommand(e), newOrphanCommand(e), newMoveCommand(e),
-		newReconcileCommand(e))
+		newReconcileCommand(e),
+		newRolloutCommand(e))
 	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(e), newLintCommand(e), newRbacCommand(e), newLsCommand(e), newHistoryCommand(e), newGetCommand(e),
 		newDriftCommand(e), newDoctorCommand(e), newStatusCommand(e), newTreeCommand(e), newEventsCommand(e), newLogsCommand(e), newWaitCommand(e))
 	command.AddCommand(newDependencyCommand(e), newObjectsCommand(e), newSandboxCommand(unguarded), newOptionsCommand(), newVersionCommand(e))

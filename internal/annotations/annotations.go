@@ -320,6 +320,7 @@ var reserved = []string{
 	types.AnnotationKeySuffixApproveDeletions, types.AnnotationKeySuffixDeletionApproved, types.AnnotationKeySuffixOrphanDependents,
 	types.AnnotationKeySuffixDeletionHooksChecksum, types.AnnotationKeySuffixDeletionRetriedAt, types.AnnotationKeySuffixVersionOf, types.AnnotationKeySuffixKeptFields,
 	types.AnnotationKeySuffixReconcileAt, types.AnnotationKeySuffixIgnoreNeededBy, types.AnnotationKeySuffixStorageMigration,
+	types.AnnotationKeySuffixRolloutPaused,
 }
 
 // Strange reports annotations of a manifest that are most likely meant for the reconciler, but have no effect: those

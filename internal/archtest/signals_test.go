@@ -175,6 +175,7 @@ func signalsOfMetrics(t *testing.T) []signal {
 	c.Generated(1)
 	c.BecameReady(1)
 	c.ShardsHeld(1)
+	c.RolloutComponents("Waiting", 1)
 	_, _ = c.Requests(noTransport{}).RoundTrip(newRequest(t))
 	families, err := registry.Gather()
 	if err != nil {

@@ -40,7 +40,7 @@ type Controller struct {
 	reconciles, createdClients                             prometheus.Counter
 	reconcileErrors, refusals, requests, operations, drift *prometheus.CounterVec
 	activeClients, dependents, unreadyDependents           gauges
-	state, shards                                          *prometheus.GaugeVec
+	state, shards, rollout                                 *prometheus.GaugeVec
 	generation, readiness                                  prometheus.Observer
 	// hosts is the collector of controller-runtime that counts requests by host.
 	hosts *prometheus.CounterVec
@@ -153,6 +153,11 @@ func (c *Controller) ShardsHeld(more int) {
 	c.shards.WithLabelValues().Add(float64(more))
 }
 
+// RolloutComponents records the number of components in a state of a rollout.
+func (c *Controller) RolloutComponents(state string, components int) {
+	c.rollout.WithLabelValues(state).Set(float64(components))
+}
+
 // SetComponent records the state of a component, the reason of its condition Ready, and how many dependents it has.
 func (c *Controller) SetComponent(component Component, state, reason string, dependents int, unready int) {
 	c.mu.Lock()
@@ -224,9 +229,10 @@ func newCollectors(registerer prometheus.Registerer, controller string) (*Contro
 			[]float64{.01, .05, .1, .5, 1, 2.5, 5, 10, 30, 60, 300, 600, 1800}),
 		readiness: r.histogram("time_to_ready_seconds", "Time from the reconciliation that first saw a change of a component until the component was ready",
 			[]float64{.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}),
-		shards: r.gauge("shards_held", "Shards that this replica holds"),
-		hosts:  hostsOfControllerRuntime(),
-		states: map[Component][]string{},
+		shards:  r.gauge("shards_held", "Shards that this replica holds"),
+		rollout: r.gauge("rollout_components", "Components by how far they are on their way to the present version: Waiting, Updating, Arrived, Failed", "state"),
+		hosts:   hostsOfControllerRuntime(),
+		states:  map[Component][]string{},
 	}
 	c.state = r.gauge("component_state", "State of a component and reason of its condition Ready; 1 for the current ones, no series for others",
 		"group", "kind", "namespace", "name", "state", "reason")

@@ -76,6 +76,9 @@ func (p *pass) archive(ctx context.Context) outcomes.Outcome {
 			return o
 		}
 	}
+	if err := p.releaseDependencies(ctx, true); err != nil {
+		return outcomes.Of(err)
+	}
 	return outcomes.Outcome{Kind: outcomes.Archived, Message: "archived: there are no dependents"}
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -175,8 +176,10 @@ func (w *worker) dependencies(key apitypes.NamespacedName, component Component) 
 	for i, declared := range ask(component, DependencyConfiguration.GetDependencies) {
 		at := fmt.Sprintf("spec.dependsOn[%d].", i)
 		name, err := w.objects.Resolve(key, dependencies.Target{APIVersion: declared.APIVersion, Kind: declared.Kind, Namespace: declared.Namespace, Name: declared.Name})
-		if err != nil {
-			problems = append(problems, at+err.Error())
+		if invalid, ok := errors.AsType[dependencies.InvalidError](err); ok {
+			problems = append(problems, at+invalid.Error())
+		} else if err != nil {
+			return nil, err
 		}
 		d := dependency{Name: name}
 		if declared.ReadyWhen != "" {
@@ -202,6 +205,16 @@ func (p *pass) resolve(context.Context) outcomes.Outcome {
 	return outcomes.Of(err)
 }
 
+// watched returns the objects that the component is to be woken for: its dependencies and, with a rollout, the definition
+// of its type.
+func (p *pass) watched() []observe.Name {
+	names := namesOf(p.needs)
+	if p.worker.rollout != nil && !p.deleting {
+		names = append(names, p.worker.rollout.definition)
+	}
+	return names
+}
+
 func namesOf(found []dependency) []observe.Name {
 	names := make([]observe.Name, len(found))
 	for i, d := range found {
@@ -217,6 +230,7 @@ func (p *pass) awaitDependencies(ctx context.Context) outcomes.Outcome {
 		return outcomes.Proceed
 	}
 	recorded := p.recordDependencies()
+	wasMet := p.status.Dependencies.Declaration == p.declared.Digest.Value
 	unmet, err := p.unmet(ctx)
 	switch {
 	case err != nil:
@@ -224,8 +238,8 @@ func (p *pass) awaitDependencies(ctx context.Context) outcomes.Outcome {
 	case unmet.Kind != outcomes.Continue:
 		return unmet
 	}
-	if digest := p.declared.Digest.Value; p.status.Dependencies.Declaration != digest {
-		p.status.Dependencies.Declaration, recorded = digest, true
+	if !wasMet {
+		p.status.Dependencies.Declaration, recorded = p.declared.Digest.Value, true
 	}
 	if recorded {
 		// A finalizer that is not recorded would stay.
@@ -233,7 +247,13 @@ func (p *pass) awaitDependencies(ctx context.Context) outcomes.Outcome {
 			return outcomes.Of(err)
 		}
 	}
-	return outcomes.Of(p.markNeeded(ctx))
+	if err := p.markNeeded(ctx); err != nil && wasMet {
+		// Dependents are healed whatever becomes of the dependencies.
+		p.log.Error(err, "a dependency cannot be kept from being deleted first")
+	} else if err != nil {
+		return outcomes.Of(err)
+	}
+	return outcomes.Proceed
 }
 
 // recordDependencies records the declared dependencies beside those that are recorded, and reports whether that is a
@@ -248,8 +268,7 @@ func (p *pass) recordDependencies() (changed bool) {
 		after.Objects = append(after.Objects, recordOf(need.Name))
 	}
 	for _, former := range before.Objects {
-		former.Former = false
-		if !slices.Contains(after.Objects, former) {
+		if !slices.ContainsFunc(p.needs, func(need dependency) bool { return dependencies.IsSame(need.Name, former.name()) }) {
 			former.Former = true
 			after.Objects = append(after.Objects, former)
 		}
@@ -264,10 +283,6 @@ func (p *pass) unmet(ctx context.Context) (outcomes.Outcome, error) {
 	if recorded := p.status.Dependencies; recorded != nil && recorded.Declaration == p.declared.Digest.Value {
 		return outcomes.Proceed, nil
 	}
-	reasons, wake, err := p.unready(ctx)
-	if err != nil || len(reasons) == 0 {
-		return outcomes.Proceed, err
-	}
 	self := observe.Name{GroupVersionKind: p.worker.resource.Kind, Namespace: p.key.Namespace, Name: p.key.Name}
 	cycle, err := p.worker.objects.Cycle(ctx, self, namesOf(p.needs), recordedIn)
 	if err != nil {
@@ -279,6 +294,10 @@ func (p *pass) unmet(ctx context.Context) (outcomes.Outcome, error) {
 			texts[i] = dependencies.Text(name)
 		}
 		return outcomes.Of(&reconciler.RefusedError{Problems: []string{"spec.dependsOn: the dependencies form a cycle: " + strings.Join(texts, " needs ")}}), nil
+	}
+	reasons, wake, err := p.unready(ctx)
+	if err != nil || len(reasons) == 0 {
+		return outcomes.Proceed, err
 	}
 	o := outcomes.Outcome{Kind: outcomes.Retriable, Message: "waiting for " + outcomes.Join(reasons, "; ")}
 	if wake > 0 {
@@ -333,6 +352,11 @@ func recordedIn(object *unstructured.Unstructured) []observe.Name {
 
 // markNeeded puts the finalizer on the dependencies that are components. It makes no request for those that have it.
 func (p *pass) markNeeded(ctx context.Context) error {
+	if p.handle.Stored("dependencies") == nil {
+		// The definition of the component is older than this operator, and drops the record. Nothing would remove the
+		// finalizer.
+		return nil
+	}
 	finalizer := p.neededBy()
 	for _, need := range p.needs {
 		object, _, err := p.worker.objects.Read(ctx, need.Name)
@@ -436,7 +460,7 @@ func (p *pass) checkNeeded(ctx context.Context) outcomes.Outcome {
 		}))
 	}
 	slices.Sort(by)
-	return outcomes.Outcome{Kind: outcomes.Blocked, Message: fmt.Sprintf("deletion blocked: needed by %s; delete that first, or set the annotation %s: \"true\"",
+	return outcomes.Outcome{Kind: outcomes.Blocked, Message: fmt.Sprintf("deletion blocked: needed by %s; delete these first, or set the annotation %s: \"true\"",
 		outcomes.Join(by, ", "), p.handle.AnnotationKey(types.AnnotationKeySuffixIgnoreNeededBy))}
 }
 

@@ -93,7 +93,7 @@ func TestDependencies(t *testing.T) {
 	}
 
 	rigs[0].delete(database)
-	awaitMessage(rigs[0], database, "deletion blocked: needed by Widget "+server.Namespace+"/server; delete that first")
+	awaitMessage(rigs[0], database, "deletion blocked: needed by Widget "+server.Namespace+"/server; delete these first")
 	rigs[1].delete(server)
 	awaitMessage(rigs[1], server, "needed by Widget "+page.Namespace+"/page")
 	if rigs[0].configMap("database") == nil || rigs[1].configMap("server") == nil {
@@ -129,8 +129,14 @@ func TestDependencyCycle(t *testing.T) {
 	for _, widget := range []*Widget{a, b, c} {
 		awaitReady(r, widget)
 	}
+	// A cycle of components that are ready would keep all of them from being deleted.
+	change(r, b, func(w *Widget) { w.Spec.DependsOn = needs(c) })
+	awaitMessage(r, b, at("bcab"))
+	change(r, b, func(w *Widget) { w.Spec.DependsOn = nil })
+	awaitReady(r, b)
 	own := r.named("own")
 	own.Spec.DependsOn = needs(own)
+	own.Spec.DependsOn[0].ReadyWhen = "true"
 	r.create(own)
 	awaitMessage(r, own, "cycle: Widget "+r.namespace+"/own needs Widget "+r.namespace+"/own")
 }
@@ -158,6 +164,17 @@ func TestDroppedDependency(t *testing.T) {
 	r.awaitGone(second)
 	r.delete(widget)
 	r.awaitGone(widget)
+
+	// An archived component needs nothing.
+	third := r.named("third")
+	archived := r.named("archived", needs(third)...)
+	r.create(third)
+	r.create(archived)
+	awaitReady(r, archived)
+	change(r, archived, func(w *Widget) { w.Spec.Presence = PresenceArchived })
+	await(r, archived, "no dependencies", func() bool { return archived.Status.Dependencies == nil })
+	r.delete(third)
+	r.awaitGone(third)
 }
 
 // TestUnmetDependencies names what is waited for, and refuses what is not allowed.
@@ -212,10 +229,7 @@ func TestValueReference(t *testing.T) {
 	awaitReady(r, widget)
 	revision := widget.Status.Revision
 	set("two")
-	awaitReady(r, widget)
-	if widget.Status.Revision != revision+1 {
-		t.Errorf("a changed value leads from revision %d to %d", revision, widget.Status.Revision)
-	}
+	await(r, widget, "the next revision", func() bool { return widget.Status.IsReady() && widget.Status.Revision == revision+1 })
 	// What is gone changes nothing.
 	r.delete(source)
 	r.awaitGone(source)

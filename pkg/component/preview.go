@@ -175,7 +175,7 @@ func (w *worker) preview(ctx context.Context, component Component) Previewed {
 	case o.Kind == outcomes.Continue && p.settings.presence == PresencePaused:
 		found.Held = "it is paused"
 	case o.Kind == outcomes.Continue:
-		found.Held = p.heldBack(ctx)
+		found.Held, found.Problem = p.heldBack(ctx)
 	case slices.Contains(settled, o.Kind):
 		found.Held = o.Message
 	default:
@@ -184,18 +184,21 @@ func (w *worker) preview(ctx context.Context, component Component) Previewed {
 	return found
 }
 
-// heldBack returns what a planned pass would wait for: dependencies, or the approval of deletions; empty if nothing.
-func (p *pass) heldBack(ctx context.Context) string {
+// heldBack returns what a planned pass would wait for: dependencies, or the approval of deletions; and what is wrong with
+// the dependencies. Both are empty if there is nothing.
+func (p *pass) heldBack(ctx context.Context) (held, problem string) {
 	unmet, err := p.unmet(ctx)
 	switch {
 	case err != nil:
-		return err.Error()
+		return "", err.Error()
+	case unmet.Kind == outcomes.Refused:
+		return "", unmet.Message
 	case unmet.Message != "":
-		return unmet.Message
+		return unmet.Message, ""
 	case p.plan.Held != nil:
-		return approvalOf(p, "").message(p.plan.Held)
+		return approvalOf(p, "").message(p.plan.Held), ""
 	default:
-		return ""
+		return "", ""
 	}
 }
 

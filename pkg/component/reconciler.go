@@ -250,7 +250,7 @@ type ReconcilerOptions struct {
 	DisableLocalLookup bool
 	// CrossNamespaceDependencies lets namespaced components depend on objects outside of their namespace, and refer to
 	// values of such objects. Users who may create a component then learn something about all objects that the operator
-	// may read. Defaults to false.
+	// may read, and can keep components of others from being deleted. Defaults to false.
 	CrossNamespaceDependencies bool
 	// AdoptionPolicy defaults to reconciler.AdoptionPolicyIfUnowned.
 	AdoptionPolicy *reconciler.AdoptionPolicy

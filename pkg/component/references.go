@@ -299,10 +299,17 @@ func (l *loading) watch(ctx context.Context) error {
 		}
 		if reference, ok := found.Value.(*ValueReference); ok {
 			name, err := l.resolve(reference)
-			if err != nil {
-				problems = append(problems, found.Path+"."+err.Error())
+			invalid, isInvalid := errors.AsType[dependencies.InvalidError](err)
+			switch {
+			case err == nil:
+				names = append(names, name)
+			case l.deleting:
+				// Hooks see it empty.
+			case isInvalid:
+				problems = append(problems, found.Path+"."+invalid.Error())
+			default:
+				return err
 			}
-			names = append(names, name)
 			return nil
 		}
 		reference, ok := found.Value.(dataReference)
@@ -336,10 +343,10 @@ func (l *loading) watch(ctx context.Context) error {
 // resolve returns the object of a reference. The error says which field is wrong.
 func (l *loading) resolve(reference *ValueReference) (observe.Name, error) {
 	if l.objects == nil {
-		return observe.Name{}, errors.New("value: the reader is no client.Client, and cannot read any object")
+		return observe.Name{}, errors.New("a ValueReference needs a client.Client")
 	}
 	if _, err := judges.CompileValue(reference.Value); err != nil {
-		return observe.Name{}, fmt.Errorf("value: %w", err)
+		return observe.Name{}, dependencies.Invalid("value: %v", err)
 	}
 	return l.objects.Resolve(l.key, reference.object())
 }

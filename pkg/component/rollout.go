@@ -4,25 +4,33 @@
 package component
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/robfig/cron/v3"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/rollout"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Rollout limits how a new version of the operator reaches its components. A version is the fingerprint of the
@@ -40,9 +48,57 @@ type Rollout struct {
 	Canary *metav1.LabelSelector
 	// BakeTime is how long the others also wait after the last canary has become ready. Defaults to 0.
 	BakeTime time.Duration
+	// Windows are the times at which components may take the version. Those that have taken it go on outside of them.
+	// Defaults to any time.
+	Windows []RolloutWindow
 	// StopOnFailure makes all components wait once one has failed with the version: it is stalled, or was not ready in
 	// time. They continue with the next version, or when it has recovered. Defaults to true.
 	StopOnFailure *bool
+}
+
+// RolloutWindow is a time that comes again.
+type RolloutWindow struct {
+	// Schedule says when the window opens: a cron expression with five fields, as that of a CronJob. Required.
+	Schedule string
+	// Duration is how long it is open. Required.
+	Duration time.Duration
+	// TimeZone is the name of the time zone of the schedule, such as Europe/Berlin. Defaults to UTC.
+	TimeZone string
+}
+
+// cronFields is the number of fields of a cron expression.
+const cronFields = 5
+
+// parseWindow reads the value of a flag: the fields of a RolloutWindow.
+func parseWindow(text string) (w RolloutWindow, err error) {
+	fields := strings.Fields(text)
+	if len(fields) != cronFields+1 && len(fields) != cronFields+2 {
+		return w, errors.New("must have the five fields of a cron expression, a duration, and optionally a time zone, such as: 0 22 * * 1-5 4h Europe/Berlin")
+	}
+	w.Schedule = strings.Join(fields[:cronFields], " ")
+	w.TimeZone = strings.Join(fields[cronFields+1:], "")
+	w.Duration, err = time.ParseDuration(fields[cronFields])
+	if err == nil {
+		_, err = w.parse()
+	}
+	return w, err
+}
+
+func (w RolloutWindow) parse() (rollout.Window, error) {
+	if w.Duration <= 0 {
+		return rollout.Window{}, fmt.Errorf("duration %s: must be positive", w.Duration)
+	}
+	if _, err := time.LoadLocation(w.TimeZone); err != nil {
+		return rollout.Window{}, fmt.Errorf("time zone %q: %w", w.TimeZone, err)
+	}
+	if len(strings.Fields(w.Schedule)) != cronFields {
+		return rollout.Window{}, fmt.Errorf("schedule %q: must be a cron expression with five fields", w.Schedule)
+	}
+	opens, err := cron.ParseStandard("CRON_TZ=" + cmp.Or(w.TimeZone, "UTC") + " " + w.Schedule)
+	if err != nil {
+		return rollout.Window{}, fmt.Errorf("schedule %q: %w", w.Schedule, err)
+	}
+	return rollout.Window{Opens: opens, Duration: w.Duration}, nil
 }
 
 // AddFlags adds flags that set the fields; their names begin with the prefix, followed by "rollout-".
@@ -59,12 +115,20 @@ func (r *Rollout) AddFlags(flagset *flag.FlagSet, prefix string) {
 		return err
 	})
 	flagset.DurationVar(&r.BakeTime, prefix+"bake-time", 0, "time between the readiness of the last canary and the update of the others")
+	const window = "`time` at which components may take a new version of the operator: a cron expression, a duration, and a time zone (default UTC), " +
+		"such as: 0 22 * * 1-5 4h Europe/Berlin; may be repeated"
+	flagset.Func(prefix+"window", window, func(text string) error {
+		w, err := parseWindow(text)
+		r.Windows = append(r.Windows, w)
+		return err
+	})
 	r.StopOnFailure = flagset.Bool(prefix+"stop-on-failure", true, "let no component take a new version of the operator once one has failed with it")
 }
 
-// OrNone returns the rollout; nil if it has neither MaxUpdating nor Canary nor BakeTime, and so limits nothing.
+// OrNone returns the rollout; nil if it has neither MaxUpdating nor Canary nor BakeTime nor Windows, and so limits
+// nothing.
 func (r *Rollout) OrNone() *Rollout {
-	if r.MaxUpdating == nil && r.Canary == nil && r.BakeTime == 0 {
+	if r.MaxUpdating == nil && r.Canary == nil && r.BakeTime == 0 && len(r.Windows) == 0 {
 		return nil
 	}
 	return r
@@ -80,6 +144,8 @@ const (
 	RolledOutReasonWaiting = "Waiting"
 	// RolledOutReasonStopped means that another component has failed with the version.
 	RolledOutReasonStopped = "Stopped"
+	// RolledOutReasonPaused means that a user has paused the rollout.
+	RolledOutReasonPaused = "Paused"
 	// RolledOutReasonUpdating means that the component has taken the version, and is not ready yet.
 	RolledOutReasonUpdating = "Updating"
 	// RolledOutReasonArrived means that the component has become ready with the version.
@@ -90,6 +156,8 @@ const (
 
 // RolloutStatus says which version of the operator a component has.
 type RolloutStatus struct {
+	// Operator is the name of the operator's reconciler, the prefix of its annotations.
+	Operator string `json:"operator,omitempty"`
 	// Version is the fingerprint of the generator that was applied last.
 	Version string `json:"version,omitempty"`
 	// Declaration identifies what was applied with it: the spec, and the content of references.
@@ -119,6 +187,13 @@ func (r *Rollout) options(version string) (rollout.Options, error) {
 	if r.BakeTime < 0 || r.BakeTime > 0 && r.Canary == nil {
 		refuse("BakeTime", r.BakeTime, "must not be negative, and needs a Canary")
 	}
+	for i, window := range r.Windows {
+		parsed, err := window.parse()
+		if err != nil {
+			problems = append(problems, fmt.Errorf("option Rollout.Windows[%d]: %w", i, err))
+		}
+		options.Windows = append(options.Windows, parsed)
+	}
 	if version == "" {
 		problems = append(problems, errors.New("option Rollout: the generator must implement generator.Pure, so that its versions can be told apart"))
 	}
@@ -129,6 +204,8 @@ func (r *Rollout) options(version string) (rollout.Options, error) {
 type versionRollout struct {
 	*rollout.Fleet
 	version string
+	// definition is that of the type of the components, whose annotation pauses the rollout.
+	definition observe.Name
 	// wake schedules a pass.
 	wake func(apitypes.NamespacedName)
 
@@ -204,16 +281,30 @@ func (p *pass) awaitTurn(ctx context.Context) outcomes.Outcome {
 		return outcomes.Of(err)
 	}
 	if p.isConcerned() {
-		if p.turn = w.rollout.Decide(w.member(p.component), w.options.Clock.Now()); p.turn.Message != "" {
+		if p.turn = w.rollout.Decide(w.member(p.component), w.options.Clock.Now()); p.isRolloutPaused(ctx) {
+			annotation := p.handle.AnnotationKey(types.AnnotationKeySuffixRolloutPaused)
+			p.turn = rollout.Wait{Message: fmt.Sprintf("paused: by the annotation %s of %s", annotation, w.rollout.definition.Name), Paused: true}
+		}
+		if p.turn.Message != "" {
 			return outcomes.Outcome{Kind: outcomes.Waiting, Message: p.turn.Message, Wake: p.turn.Wake}
 		}
 	}
-	taken := &RolloutStatus{Version: w.rollout.version, Declaration: p.declared.Own}
+	taken := &RolloutStatus{Operator: w.name, Version: w.rollout.version, Declaration: p.declared.Own}
 	if former := p.status.Rollout; former != nil && former.Version == taken.Version {
 		taken.ArrivedAt = former.ArrivedAt
 	}
 	p.status.Rollout = taken
 	return outcomes.Proceed
+}
+
+// isRolloutPaused reports whether a user has paused the rollout. An operator that may not read the definition of its type
+// does not know.
+func (p *pass) isRolloutPaused(ctx context.Context) bool {
+	definition, _, err := p.worker.objects.Read(ctx, p.worker.rollout.definition)
+	if err != nil {
+		p.log.V(1).Info("it is not known whether the rollout is paused", "reason", err.Error())
+	}
+	return definition != nil && definition.GetAnnotations()[p.handle.AnnotationKey(types.AnnotationKeySuffixRolloutPaused)] == "true"
 }
 
 // isConcerned reports whether the version of the generator is all that has changed. Components of operators without a
@@ -240,8 +331,11 @@ func (p *pass) noteRollout(o outcomes.Outcome, now metav1.Time) {
 		}
 	case o.Kind == outcomes.Waiting:
 		reason := RolledOutReasonWaiting
-		if p.turn.Stopped {
+		switch {
+		case p.turn.Stopped:
 			reason = RolledOutReasonStopped
+		case p.turn.Paused:
+			reason = RolledOutReasonPaused
 		}
 		p.status.SetCondition(ConditionTypeRolledOut, ConditionFalse, reason, p.turn.Message, now)
 	case taken == nil || taken.Version != p.worker.rollout.version:
@@ -253,11 +347,27 @@ func (p *pass) noteRollout(o outcomes.Outcome, now metav1.Time) {
 }
 
 // newRollout returns the rollout of an author's options; nil if there is none.
-func (a *author) newRollout(wake func(apitypes.NamespacedName)) (*versionRollout, error) {
+func (a *author) newRollout(wake func(apitypes.NamespacedName), count func(state string, components int)) (*versionRollout, error) {
 	if a.options.Rollout == nil {
 		return nil, nil
 	}
 	version := generation.Fingerprint(a.generator)
 	options, err := a.options.Rollout.options(version)
+	options.Count = count
 	return &versionRollout{Fleet: rollout.New(options), version: version, wake: wake}, err
+}
+
+// prepareRollout prepares the rollout.
+func (w *worker) prepareRollout(mgr ctrl.Manager, queue *queue.Wakeups) error {
+	var err error
+	if w.rollout, err = w.newRollout(queue.Wake, w.metrics.RolloutComponents); err != nil || w.rollout == nil {
+		return err
+	}
+	mapping, err := mgr.GetRESTMapper().RESTMapping(w.resource.Kind.GroupKind(), w.resource.Kind.Version)
+	if err != nil {
+		return fmt.Errorf("finding the resource of %s: %w", w.resource.Kind.Kind, err)
+	}
+	kind := schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+	w.rollout.definition = observe.Name{GroupVersionKind: kind, Name: mapping.Resource.GroupResource().String()}
+	return nil
 }

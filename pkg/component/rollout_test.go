@@ -6,7 +6,10 @@ package component
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +18,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -210,6 +215,112 @@ func TestRolloutByShards(t *testing.T) {
 	}
 }
 
+// updating returns how many widgets are on their way to a version, and how many have arrived.
+func (r *rig) updating(version versioned) (updating, arrived int) {
+	r.tb.Helper()
+	for _, widget := range r.widgets() {
+		taken := widget.Status.Rollout
+		switch {
+		case taken == nil || taken.Version != version.Fingerprint():
+		case taken.ArrivedAt == nil:
+			updating++
+		default:
+			arrived++
+		}
+	}
+	return updating, arrived
+}
+
+// TestRolloutByMortals ends the operator at random moments, each time with another leader.
+func TestRolloutByMortals(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	operator := func(version versioned) *Reconciler[*Widget] {
+		return NewReconciler[*Widget](r.name, version, ReconcilerOptions{Rollout: &Rollout{MaxUpdating: new(intstr.FromInt32(2))}})
+	}
+	stop := r.start(operator(1))
+	const count = 12
+	for i := range count {
+		widget := r.widget("")
+		widget.Name = fmt.Sprintf("widget-%02d", i)
+		r.create(widget)
+	}
+	r.awaitRollout(1, RolledOutReasonArrived)
+	stop()
+	lives := 0
+	for arrived := 0; arrived < count; lives++ {
+		stop := r.start(operator(2))
+		for end := time.Now().Add(time.Duration(100+rand.IntN(300)) * time.Millisecond); time.Now().Before(end); {
+			var updating int
+			if updating, arrived = r.updating(2); updating > 2 {
+				t.Errorf("%d components are updating at the same time", updating)
+			}
+		}
+		stop()
+	}
+	t.Logf("%d lives", lives)
+}
+
+// TestPausedRollout pauses a rollout by the annotation of the type, and lets it go on.
+func TestPausedRollout(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	operator := func(version versioned) *Reconciler[*Widget] {
+		return NewReconciler[*Widget](r.name, version, ReconcilerOptions{Rollout: &Rollout{MaxUpdating: new(intstr.FromInt32(1))}})
+	}
+	pause := func(value string) {
+		definition := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "widgets.component-test.example.io"}}
+		definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"%s/rollout-paused":%s}}}`, r.name, value)
+		if err := r.client.Patch(context.WithoutCancel(t.Context()), definition, client.RawPatch(apitypes.MergePatchType, patch)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop := r.start(operator(1))
+	for i := range 3 {
+		widget := r.widget("")
+		widget.Name = fmt.Sprintf("widget-%02d", i)
+		r.create(widget)
+	}
+	r.awaitRollout(1, RolledOutReasonArrived)
+	stop()
+	pause(`"true"`)
+	t.Cleanup(func() { pause("null") })
+	r.start(operator(2))
+	r.awaitRollout(2, RolledOutReasonPaused)
+	condition, _ := r.widgets()[0].Status.GetCondition(ConditionTypeRolledOut)
+	if want := "Paused: by the annotation " + r.name + "/rollout-paused of widgets.component-test.example.io"; condition.Message != want {
+		t.Errorf("want %q, got %q", want, condition.Message)
+	}
+	pause("null")
+	r.awaitRollout(2, RolledOutReasonArrived)
+}
+
+// TestRolloutFlags reads the flags of an operator.
+func TestRolloutFlags(t *testing.T) {
+	t.Parallel()
+	var r Rollout
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	r.AddFlags(flags, "")
+	if err := flags.Parse([]string{"-rollout-window", "0 22 * * 1-5 4h Europe/Berlin", "-rollout-window", "30 6 * * * 90m", "-rollout-max-updating", "10%"}); err != nil {
+		t.Fatal(err)
+	}
+	want := []RolloutWindow{{Schedule: "0 22 * * 1-5", Duration: 4 * time.Hour, TimeZone: "Europe/Berlin"}, {Schedule: "30 6 * * *", Duration: 90 * time.Minute}}
+	diff(t, "windows", want, r.Windows)
+	for value, problem := range map[string]string{
+		"0 22 * * *":              "must have the five fields of a cron expression, a duration",
+		"0 25 * * * 4h":           "end of range (25) above maximum (23)",
+		"0 22 * * * late":         "invalid duration",
+		"0 22 * * * -1h":          "must be positive",
+		"0 22 * * * 4h Nowhere/X": "unknown time zone Nowhere/X",
+	} {
+		if err := flags.Parse([]string{"-rollout-window", value}); err == nil || !strings.Contains(err.Error(), problem) {
+			t.Errorf("%q: want %q, got %v", value, problem, err)
+		}
+	}
+}
+
 // TestRolloutOptions refuses invalid ones.
 func TestRolloutOptions(t *testing.T) {
 	t.Parallel()
@@ -221,11 +332,12 @@ func TestRolloutOptions(t *testing.T) {
 		`option Rollout.MaxUpdating 110%: must be a positive number, or a percentage from 1% to 100%`: {Rollout{MaxUpdating: new(intstr.FromString("110%"))}, versioned(1)},
 		`option Rollout.MaxUpdating few: must be a positive number, or a percentage from 1% to 100%`:  {Rollout{MaxUpdating: new(intstr.FromString("few"))}, versioned(1)},
 		`option Rollout.BakeTime 1m0s: must not be negative, and needs a Canary`:                      {Rollout{BakeTime: time.Minute}, versioned(1)},
+		`option Rollout.Windows[0]: schedule "@daily": must be a cron expression with five fields`:    {Rollout{Windows: []RolloutWindow{{Schedule: "@daily", Duration: time.Hour}}}, versioned(1)},
 		`"nowhere" is not a valid label selector operator`:                                            {Rollout{Canary: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "nowhere"}}}}, versioned(1)},
 		`option Rollout: the generator must implement generator.Pure`:                                 {Rollout{}, manifests.GeneratorFunc(specObjects)},
 	} {
 		made := author{generator: tc.generator, options: ReconcilerOptions{Rollout: &tc.options}}
-		if _, err := made.newRollout(nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := made.newRollout(nil, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, errors.Join(err))
 		}
 	}

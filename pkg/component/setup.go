@@ -130,10 +130,7 @@ func (r *Reconciler[T]) newWorker(mgr ctrl.Manager) (*worker, error) {
 		memories:  newMemories(),
 		places:    queue.NewPlaces(r.author.options.MaxConcurrentReconciles, r.author.options.slowVisit),
 	}
-	if w.rollout, err = w.newRollout(r.queue.Wake); err != nil {
-		return nil, err
-	}
-	for _, connect := range []func(ctrl.Manager, *queue.Wakeups) error{w.identifyCluster, w.connectClients, w.watchReferences, w.watchObjects, w.shareWork} {
+	for _, connect := range []func(ctrl.Manager, *queue.Wakeups) error{w.identifyCluster, w.connectClients, w.watchReferences, w.watchObjects, w.prepareRollout, w.shareWork} {
 		if err := connect(mgr, r.queue); err != nil {
 			return nil, err
 		}

@@ -152,7 +152,7 @@ func (p *pass) load(ctx context.Context) outcomes.Outcome {
 		extension: func(ctx context.Context, value any) (string, error) {
 			return p.worker.extension(ctx, value, p.component)
 		},
-		objects: p.worker.objects, needs: namesOf(p.needs),
+		objects: p.worker.objects, needs: p.watched(),
 	}
 	var err error
 	p.declared, err = l.load(ctx)

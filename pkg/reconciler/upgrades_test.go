@@ -60,6 +60,7 @@ func TestNarrowerDefinitions(t *testing.T) {
 	for want, manifest := range map[string]string{
 		"1 of 5 widgets would be invalid in version v1: NS/w0: spec.size: should be greater than or equal to 1; correct":       narrow("size: {type: integer", "size: {type: integer, minimum: 1"),
 		"4 of 5 widgets would be invalid in version v1: NS/w1: spec.color: should match 'c0'; NS/w2: spec.color: should match": narrow("color: {type: string", "color: {type: string, pattern: c0"),
+		"5 of 5 widgets would be invalid in version v1: NS/w0: spec.weight: required value;":                                   narrow("{type: object, properties: {size", "{type: object, required: [weight], properties: {weight: {type: integer}, size"),
 		"2 of 5 widgets would be invalid in version v1: NS/w1: spec: must be even; NS/w3: spec: must be even; correct":         narrow("{type: object, properties: {size", `{type: object, x-kubernetes-validations: [{rule: "self.size % 2 == 0", message: must be even}], properties: {size`),
 	} {
 		want = ty.world.expand(want)
@@ -170,7 +171,7 @@ func TestStorageMigration(t *testing.T) {
 	ty.populate(count)
 	next := schemed(ty, "v2"+anySpec)
 	plan, err := ty.engine.Plan(t.Context(), ty.request(next), reconciler.PlanOptions{Compare: true})
-	if err != nil || plan.Changes[0].Refusal != "" || !strings.Contains(plan.Changes[0].Reason, "its instances are stored in another version first, because this one goes: v1") {
+	if err != nil || plan.Changes[0].Refusal != "" || !strings.Contains(plan.Changes[0].Reason, "its instances are stored in another version first, because a version is removed: v1") {
 		t.Errorf("unexpected plan: %v, %+v", err, plan.Changes)
 	}
 	deaths := ty.migrate(next, func() int { return 20 + rand.IntN(600) })
@@ -208,6 +209,34 @@ func TestStorageMigrationKilledAtEachRequest(t *testing.T) {
 	}
 	if err := all.Wait(); err != nil || !survived.Load() {
 		t.Errorf("no process has survived; %v", err)
+	}
+}
+
+// TestStorageMigrationKeepsFields removes versions that have fewer fields than the new one, and refuses to lose fields.
+func TestStorageMigrationKeepsFields(t *testing.T) {
+	t.Parallel()
+	ty := newTyped(t)
+	const small, large = ": {type: object, properties: {size: {type: integer}}}", ": {type: object, properties: {size: {type: integer}, color: {type: string}}}"
+	ty.mustApply(schemed(ty, "v1"+small, "v2"+large))
+	instance := strings.NewReplacer("NAME", "w", "/v1", "/v2", "size: 1", "size: 1, color: red")
+	ty.create(instance.Replace(ty.expand(widget)))
+	for want, next := range map[string]string{
+		"widgets that are stored in version v2 would lose fields that version v3 does not have: spec.color; add them, or set the annotation": schemed(ty, "v3"+small),
+		"version v2 cannot be removed while widgets are stored in it, and only a webhook can convert them to version v3: apply a definition with both versions first": schemed(ty, "v3"+large) +
+			"  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: \"https://127.0.0.1:1/\"}}}\n",
+		"version v2 cannot be removed while widgets are stored in it, because version v3 is not served": strings.Replace(schemed(ty, "v1"+large, "v3"+large), "    served: true\n    storage: true", "    served: false\n    storage: true", 1),
+	} {
+		_, err := ty.apply(next)
+		ty.expectRefusal(err, want)
+		plan, err := ty.engine.Plan(t.Context(), ty.request(next), reconciler.PlanOptions{Compare: true})
+		if err != nil || !strings.Contains(plan.Changes[0].Refusal, want) {
+			t.Errorf("want the plan to say %q, got %v, %q", want, err, plan.Changes[0].Refusal)
+		}
+	}
+	ty.mustApply(schemed(ty, "v2"+large))
+	ty.expectMigrated(1)
+	if got := ty.get(ty.group+"/v2", "Widget", "w"); fmt.Sprint(got.Object["spec"]) != "map[color:red size:1]" {
+		t.Errorf("got %v", got.Object["spec"])
 	}
 }
 

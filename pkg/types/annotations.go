@@ -111,6 +111,9 @@ const (
 	// AnnotationKeySuffixStorageMigration has the progress of storing the instances of a CustomResourceDefinition in
 	// another version. The reconciler sets it.
 	AnnotationKeySuffixStorageMigration = "storage-migration"
+	// AnnotationKeySuffixRolloutPaused, set to "true" on the CustomResourceDefinition of components, pauses the rollout of
+	// a version of their operator.
+	AnnotationKeySuffixRolloutPaused = "rollout-paused"
 	// AnnotationKeySuffixSkipDeletionHooks, set to "true" on a component that is being deleted, skips its deletion
 	// hooks that are not done yet.
 	AnnotationKeySuffixSkipDeletionHooks = "skip-deletion-hooks"

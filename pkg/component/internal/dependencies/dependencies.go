@@ -8,7 +8,6 @@ package dependencies
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -96,19 +95,25 @@ type Target struct {
 	APIVersion, Kind, Namespace, Name string
 }
 
-// Resolve returns the object that a component means. The error says which field is wrong, and what is allowed. Objects
-// of types that are not served count as namespaced.
+// InvalidError says which field of a Target is wrong, and what is allowed.
+type InvalidError struct{ error }
+
+// Invalid returns an InvalidError.
+func Invalid(format string, values ...any) error { return InvalidError{fmt.Errorf(format, values...)} }
+
+// Resolve returns the object that a component means. If the target is not allowed, the error is an InvalidError. Objects
+// of types that are not served count as namespaced if the component is.
 func (o *Objects) Resolve(component apitypes.NamespacedName, t Target) (observe.Name, error) {
 	version, err := schema.ParseGroupVersion(t.APIVersion)
 	switch {
 	case err != nil || version.Version == "":
-		return observe.Name{}, fmt.Errorf("apiVersion: invalid value %q: must be VERSION or GROUP/VERSION", t.APIVersion)
+		return observe.Name{}, Invalid("apiVersion: invalid value %q: must be VERSION or GROUP/VERSION", t.APIVersion)
 	case t.Kind == "":
-		return observe.Name{}, errors.New("kind: a kind is required")
+		return observe.Name{}, Invalid("kind: a kind is required")
 	case t.Name == "":
-		return observe.Name{}, errors.New("name: a name is required")
+		return observe.Name{}, Invalid("name: a name is required")
 	case version.Group == "" && t.Kind == "Secret":
-		return observe.Name{}, errors.New("kind: Secret is not allowed, because expressions could reveal its content; refer to a key of it instead")
+		return observe.Name{}, Invalid("kind: Secret is not allowed, because expressions could reveal its content; refer to a key of it instead")
 	}
 	return o.place(component, t, observe.Name{GroupVersionKind: version.WithKind(t.Kind), Namespace: cmp.Or(t.Namespace, component.Namespace), Name: t.Name})
 }
@@ -116,19 +121,23 @@ func (o *Objects) Resolve(component apitypes.NamespacedName, t Target) (observe.
 // place sets the namespace of an object according to the scope of its type.
 func (o *Objects) place(component apitypes.NamespacedName, t Target, name observe.Name) (observe.Name, error) {
 	mapping, err := o.options.Client.RESTMapper().RESTMapping(name.GroupKind(), name.Version)
-	isGlobal := err == nil && mapping.Scope.Name() == meta.RESTScopeNameRoot
+	isServed := err == nil
+	if err != nil && !cluster.IsNoMatch(err) {
+		return name, fmt.Errorf("finding the type of %s: %w", Text(name), err)
+	}
+	isGlobal := isServed && mapping.Scope.Name() == meta.RESTScopeNameRoot
 	const allowed = "the operator's option CrossNamespaceDependencies allows others"
 	switch {
 	case isGlobal && t.Namespace != "":
-		return name, fmt.Errorf("namespace: invalid value %q: %s is cluster-scoped; leave the field empty", t.Namespace, t.Kind)
+		return name, Invalid("namespace: invalid value %q: %s is cluster-scoped; leave the field empty", t.Namespace, t.Kind)
 	case isGlobal && component.Namespace != "" && !o.options.AcrossNamespaces:
-		return name, fmt.Errorf("kind: %s is cluster-scoped; only objects in the namespace of the component are allowed; %s", t.Kind, allowed)
+		return name, Invalid("kind: %s is cluster-scoped; only objects in the namespace of the component are allowed; %s", t.Kind, allowed)
 	case isGlobal:
 		name.Namespace = ""
-	case name.Namespace == "":
-		return name, errors.New("namespace: a namespace is required, because the component has none")
+	case name.Namespace == "" && isServed:
+		return name, Invalid("namespace: a namespace is required, because the component has none")
 	case component.Namespace != "" && name.Namespace != component.Namespace && !o.options.AcrossNamespaces:
-		return name, fmt.Errorf("namespace: invalid value %q: must be that of the component, %q; %s", t.Namespace, component.Namespace, allowed)
+		return name, Invalid("namespace: invalid value %q: must be that of the component, %q; %s", t.Namespace, component.Namespace, allowed)
 	}
 	return name, nil
 }
@@ -185,6 +194,8 @@ func (o *Objects) get(ctx context.Context, name observe.Name) (*unstructured.Uns
 		return nil, nil //nolint:nilnil // it does not exist
 	case err != nil:
 		return nil, err //nolint:wrapcheck // callers name the object
+	case object.GetNamespace() != name.Namespace:
+		return nil, nil //nolint:nilnil // the type has become cluster-scoped; this is another object
 	default:
 		return observe.Kept(object), nil
 	}
@@ -224,6 +235,11 @@ func (o *Objects) Unready(ctx context.Context, name observe.Name, object *unstru
 	return strings.TrimSuffix("not ready: "+cmp.Or(result.Message, "status is "+result.Status.String()), "."), result.Deadline, nil
 }
 
+// IsSame reports whether two names mean the same object, perhaps in different versions of its type.
+func IsSame(a, b observe.Name) bool {
+	return a.GroupKind() == b.GroupKind() && a.Namespace == b.Namespace && a.Name == b.Name
+}
+
 // maxFollowed limits the objects that Cycle reads.
 const maxFollowed = 100
 
@@ -234,8 +250,7 @@ func (o *Objects) Cycle(ctx context.Context, self observe.Name, first []observe.
 	var follow func(at observe.Name, way []observe.Name) ([]observe.Name, error)
 	follow = func(at observe.Name, way []observe.Name) ([]observe.Name, error) {
 		way = append(slices.Clone(way), at)
-		// Another version of a type is still the same object.
-		if at.GroupKind() == self.GroupKind() && at.Namespace == self.Namespace && at.Name == self.Name {
+		if IsSame(at, self) {
 			return way, nil
 		}
 		if seen[at] || len(seen) >= maxFollowed {
@@ -243,11 +258,11 @@ func (o *Objects) Cycle(ctx context.Context, self observe.Name, first []observe.
 		}
 		seen[at] = true
 		object, _, err := o.Read(ctx, at)
-		if object == nil || apierrors.IsForbidden(err) {
-			return nil, nil
-		}
-		if err != nil {
+		if err != nil && !apierrors.IsForbidden(err) {
 			return nil, err
+		}
+		if object == nil {
+			return nil, nil
 		}
 		for _, further := range next(object) {
 			if found, err := follow(further, way); found != nil || err != nil {
@@ -264,12 +279,38 @@ func (o *Objects) Cycle(ctx context.Context, self observe.Name, first []observe.
 	return nil, nil
 }
 
+// served returns the name in a version of its type that is served; without a version if the type is not served at all.
+// A recorded version may no longer be served, and the object still exist.
+func (o *Objects) served(ctx context.Context, name observe.Name) (observe.Name, error) {
+	mapper := o.options.Client.RESTMapper()
+	if _, err := mapper.RESTMapping(name.GroupKind(), name.Version); err == nil {
+		return name, nil
+	}
+	if err := cluster.RenewTypes(ctx, mapper, name.Group); err != nil {
+		return name, fmt.Errorf("finding the type of %s: %w", Text(name), err)
+	}
+	mapping, err := mapper.RESTMapping(name.GroupKind())
+	switch {
+	case cluster.IsNoMatch(err):
+		name.Version = ""
+	case err != nil:
+		return name, fmt.Errorf("finding the type of %s: %w", Text(name), err)
+	default:
+		name.GroupVersionKind = mapping.GroupVersionKind
+	}
+	return name, nil
+}
+
 // maxConflicts is how often a write is repeated after a conflict.
 const maxConflicts = 5
 
 // Mark adds a finalizer to an object, or removes it. It does nothing if the object does not exist, and adds nothing to
 // an object that is being deleted.
 func (o *Objects) Mark(ctx context.Context, writer client.Client, name observe.Name, finalizer string, needed bool) error {
+	name, err := o.served(ctx, name)
+	if err != nil || name.Version == "" {
+		return err
+	}
 	for range maxConflicts {
 		object, err := o.get(ctx, name)
 		if err != nil || object == nil || slices.Contains(object.GetFinalizers(), finalizer) == needed || needed && object.GetDeletionTimestamp() != nil {
@@ -292,7 +333,7 @@ func (o *Objects) Mark(ctx context.Context, writer client.Client, name observe.N
 			return fmt.Errorf("writing the finalizer %s of %s: %w", finalizer, Text(name), err)
 		}
 	}
-	return fmt.Errorf("writing the finalizer %s of %s: other clients change it all the time", finalizer, Text(name))
+	return fmt.Errorf("writing the finalizer %s of %s: other clients keep changing it", finalizer, Text(name))
 }
 
 // Text names an object in messages.

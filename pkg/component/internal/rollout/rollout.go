@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/robfig/cron/v3"
 	"k8s.io/apimachinery/pkg/labels"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -34,9 +35,27 @@ type Options struct {
 	Canary labels.Selector
 	// BakeTime is the time between the arrival of the last canary and the update of all others.
 	BakeTime time.Duration
+	// Windows are the times at which components may take the version; empty for always.
+	Windows []Window
+	// Count is called with a state and the number of components in it whenever that has changed; may be nil.
+	Count func(state string, components int)
 	// StopOnFailure means that no component takes the version after one has failed with it.
 	StopOnFailure bool
 }
+
+// Window is a time that comes again.
+type Window struct {
+	Opens    cron.Schedule
+	Duration time.Duration
+}
+
+// The states of components in a rollout.
+const (
+	StateWaiting  = "Waiting"
+	StateUpdating = "Updating"
+	StateArrived  = "Arrived"
+	StateFailed   = "Failed"
+)
 
 // Member is a component as the rollout sees it.
 type Member struct {
@@ -64,6 +83,7 @@ type Fleet struct {
 	failed map[apitypes.NamespacedName]bool
 	// called are the components ahead whose turn was announced.
 	called map[apitypes.NamespacedName]bool
+	counts map[string]int
 }
 
 // place is the place of a component in the order.
@@ -86,9 +106,14 @@ func (p place) compare(other place) int {
 
 // New returns a fleet without components.
 func New(options Options) *Fleet {
-	return &Fleet{
+	f := &Fleet{
 		options: options, members: map[apitypes.NamespacedName]Member{}, failed: map[apitypes.NamespacedName]bool{}, called: map[apitypes.NamespacedName]bool{},
+		counts: map[string]int{},
 	}
+	for _, state := range []string{StateWaiting, StateUpdating, StateArrived, StateFailed} {
+		f.countLocked(state, 0)
+	}
+	return f
 }
 
 func (f *Fleet) isCanary(m Member) bool {
@@ -103,6 +128,26 @@ func (f *Fleet) hasArrived(m Member) bool {
 	return m.Version == f.options.Version && !m.Arrived.IsZero()
 }
 
+func (f *Fleet) stateOf(m Member) string {
+	switch {
+	case m.Version != f.options.Version:
+		return StateWaiting
+	case m.Failure != "":
+		return StateFailed
+	case m.Arrived.IsZero():
+		return StateUpdating
+	default:
+		return StateArrived
+	}
+}
+
+func (f *Fleet) countLocked(state string, more int) {
+	f.counts[state] += more
+	if f.options.Count != nil {
+		f.options.Count(state, f.counts[state])
+	}
+}
+
 // Set takes over the state of a component. It returns the components that may take the version because of it: they have
 // to be woken.
 func (f *Fleet) Set(m Member) []apitypes.NamespacedName {
@@ -112,6 +157,7 @@ func (f *Fleet) Set(m Member) []apitypes.NamespacedName {
 	wasCanary, hadFailed := known && f.isCanary(before), f.failed[m.Key]
 	f.removeLocked(m.Key)
 	f.members[m.Key] = m
+	f.countLocked(f.stateOf(m), 1)
 	if m.Version == f.options.Version && m.Failure != "" && !m.Idle {
 		f.failed[m.Key] = true
 	}
@@ -150,6 +196,7 @@ func (f *Fleet) removeLocked(key apitypes.NamespacedName) {
 	if !known {
 		return
 	}
+	f.countLocked(f.stateOf(m), -1)
 	delete(f.members, key)
 	delete(f.failed, key)
 	if i, found := slices.BinarySearchFunc(f.ahead, f.placeOf(m), place.compare); found {
@@ -197,8 +244,8 @@ func (f *Fleet) callLocked() []apitypes.NamespacedName {
 // Wait is why a component may not take the version yet; empty if it may.
 type Wait struct {
 	Message string
-	// Stopped means that another component has failed.
-	Stopped bool
+	// Stopped means that another component has failed, Paused that a user has paused the rollout.
+	Stopped, Paused bool
 	// Wake is the delay after which the answer may be another one without an event; zero if there is none.
 	Wake time.Duration
 }
@@ -210,6 +257,9 @@ func (f *Fleet) Decide(m Member, now time.Time) Wait {
 	if f.options.StopOnFailure && len(f.failed) > 0 {
 		first := slices.MinFunc(slices.Collect(maps.Keys(f.failed)), func(a, b apitypes.NamespacedName) int { return cmp.Compare(a.String(), b.String()) })
 		return Wait{Message: fmt.Sprintf("stopped: %s failed: %s", first, f.members[first].Failure), Stopped: true}
+	}
+	if left := f.closedLocked(now); left > 0 {
+		return Wait{Message: "waiting: the next window opens at " + now.Add(left).UTC().Format(time.RFC3339), Wake: left}
 	}
 	rank, _ := slices.BinarySearchFunc(f.ahead, f.placeOf(m), place.compare)
 	if !f.isCanary(m) {
@@ -224,6 +274,27 @@ func (f *Fleet) Decide(m Member, now time.Time) Wait {
 		return Wait{Message: fmt.Sprintf("waiting: %d of %d components are updating, and %d are next before this one", room, len(f.members), rank-room)}
 	}
 	return Wait{}
+}
+
+// closedLocked returns the time until a window opens; zero if one is open, or if there are none.
+func (f *Fleet) closedLocked(now time.Time) time.Duration {
+	var next time.Time
+	for _, window := range f.options.Windows {
+		opens := window.Opens.Next(now.Add(-window.Duration))
+		if opens.IsZero() {
+			continue
+		}
+		if !opens.After(now) {
+			return 0
+		}
+		if next.IsZero() || opens.Before(next) {
+			next = opens
+		}
+	}
+	if next.IsZero() {
+		return 0
+	}
+	return next.Sub(now)
 }
 
 // canariesAheadLocked returns the number of canaries that have not arrived. They are the first in the order.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/robfig/cron/v3"
 	"k8s.io/apimachinery/pkg/labels"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -130,5 +131,46 @@ func TestStages(t *testing.T) {
 	}
 	if next := f.Remove(member(9).Key); next != nil {
 		t.Errorf("nothing is known of the component, got %v", next)
+	}
+}
+
+// TestWindows waits for the next of two windows.
+func TestWindows(t *testing.T) {
+	t.Parallel()
+	counts := map[string]int{}
+	options := Options{Version: "2", Count: func(state string, components int) { counts[state] = components }}
+	for schedule, duration := range map[string]time.Duration{"CRON_TZ=Europe/Berlin 0 22 * * *": 4 * time.Hour, "0 12 1 1 *": time.Hour} {
+		opens, err := cron.ParseStandard(schedule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		options.Windows = append(options.Windows, Window{Opens: opens, Duration: duration})
+	}
+	f := New(options)
+	f.Set(member(1))
+	for at, want := range map[time.Duration]string{
+		0:                             "",
+		time.Hour:                     "waiting: the next window opens at 2026-01-01T12:00:00Z",
+		12*time.Hour + 30*time.Minute: "",
+		13*time.Hour + time.Second:    "waiting: the next window opens at 2026-01-01T21:00:00Z",
+		21 * time.Hour:                "",
+		24*time.Hour + 59*time.Minute: "",
+		36*time.Hour + 30*time.Minute: "waiting: the next window opens at 2026-01-02T21:00:00Z",
+	} {
+		wait := f.Decide(member(1), start.Add(at))
+		if wait.Message != want || (wait.Wake > 0) != (want != "") {
+			t.Errorf("after %s: want %q, got %+v", at, want, wait)
+		}
+	}
+	updating, arrived, failed := member(2), member(3), member(4)
+	updating.Version, updating.Arrived = "2", time.Time{}
+	arrived.Version = "2"
+	failed.Version, failed.Failure = "2", "broken"
+	for _, m := range []Member{updating, arrived, failed} {
+		f.Set(m)
+	}
+	f.Remove(updating.Key)
+	if got := fmt.Sprint(counts); got != "map[Arrived:1 Failed:1 Updating:0 Waiting:1]" {
+		t.Errorf("got %s", got)
 	}
 }

@@ -5,8 +5,10 @@ package guard
 
 import (
 	"cmp"
+	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
@@ -23,9 +25,21 @@ func narrows(now, next *apiextensionsv1.JSONSchemaProps) bool {
 }
 
 func narrowsType(now, next *apiextensionsv1.JSONSchemaProps) bool {
-	isAny := next.Type == "" && next.XPreserveUnknownFields != nil || next.XIntOrString
-	return now.Type != next.Type && !isAny && (now.Type != "integer" || next.Type != "number") ||
-		now.Nullable && !next.Nullable || now.XIntOrString && !next.XIntOrString || !now.XEmbeddedResource && next.XEmbeddedResource
+	return !allowsType(now, next) || now.Nullable && !next.Nullable || !now.XEmbeddedResource && next.XEmbeddedResource
+}
+
+// allowsType reports whether values of the type of one schema have the type of the next one.
+func allowsType(now, next *apiextensionsv1.JSONSchemaProps) bool {
+	switch {
+	case next.XIntOrString:
+		return now.XIntOrString || now.Type == "string" || now.Type == "integer"
+	case now.XIntOrString:
+		return false
+	case now.Type == next.Type:
+		return true
+	default:
+		return next.Type == "" && preserves(next) || now.Type == "integer" && next.Type == "number"
+	}
 }
 
 func narrowsNumbers(now, next *apiextensionsv1.JSONSchemaProps) bool {
@@ -53,19 +67,76 @@ func narrowsFields(now, next *apiextensionsv1.JSONSchemaProps) bool {
 	if raises(now.MinProperties, next.MinProperties, 1) || raises(now.MaxProperties, next.MaxProperties, -1) {
 		return true
 	}
+	// A default may contradict a rule; and without it, a required field may be missing.
+	if !reflect.DeepEqual(now.Default, next.Default) {
+		return true
+	}
 	if slices.ContainsFunc(next.Required, func(name string) bool { return !slices.Contains(now.Required, name) }) {
 		return true
 	}
 	// Fields that were unknown, and so allowed to have any value.
-	isOpen := now.XPreserveUnknownFields != nil && *now.XPreserveUnknownFields || now.AdditionalProperties != nil
+	isOpen := preserves(now) || now.AdditionalProperties != nil
 	for name, property := range next.Properties {
 		former, known := now.Properties[name]
 		if known && narrows(&former, &property) || !known && isOpen {
 			return true
 		}
 	}
-	return false
+	// A field that goes may be what a rule requires.
+	for name := range now.Properties {
+		if _, stays := next.Properties[name]; !stays {
+			return true
+		}
+	}
+	return isOpen && !preserves(next) && next.AdditionalProperties == nil
 }
+
+func preserves(schema *apiextensionsv1.JSONSchemaProps) bool {
+	return schema.XPreserveUnknownFields != nil && *schema.XPreserveUnknownFields
+}
+
+// lostFields returns the paths of the fields of one schema that objects lose when they are stored by the next one.
+func lostFields(now, next *apiextensionsv1.JSONSchemaProps, path []string) []string {
+	if now == nil || next == nil || preserves(next) || len(path) > maxDepth {
+		return nil
+	}
+	var lost []string
+	for _, name := range slices.Sorted(maps.Keys(now.Properties)) {
+		former, field := now.Properties[name], append(slices.Clone(path), name)
+		property, known := next.Properties[name]
+		switch {
+		case known:
+			lost = append(lost, lostFields(&former, &property, field)...)
+		case next.AdditionalProperties == nil && (len(path) > 0 || !isInEachObject(name)):
+			lost = append(lost, strings.Join(field, "."))
+		}
+	}
+	if preserves(now) {
+		lost = append(lost, strings.Join(append(slices.Clone(path), "*"), "."))
+	}
+	return slices.Concat(lost, lostFields(itemsOf(now), itemsOf(next), path), lostFields(othersOf(now), othersOf(next), path))
+}
+
+func isInEachObject(field string) bool {
+	return field == "metadata" || field == "apiVersion" || field == "kind"
+}
+
+func itemsOf(schema *apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaProps {
+	if schema.Items == nil {
+		return nil
+	}
+	return schema.Items.Schema
+}
+
+func othersOf(schema *apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaProps {
+	if schema.AdditionalProperties == nil {
+		return nil
+	}
+	return schema.AdditionalProperties.Schema
+}
+
+// maxDepth is the maximum depth of a structural schema that is looked at.
+const maxDepth = 100
 
 // narrowsOthers is narrows for fields without a schema of their own.
 func narrowsOthers(now, next *apiextensionsv1.JSONSchemaProps) bool {
@@ -73,7 +144,7 @@ func narrowsOthers(now, next *apiextensionsv1.JSONSchemaProps) bool {
 		return false
 	}
 	if now.AdditionalProperties == nil {
-		return len(now.Properties) > 0
+		return len(now.Properties) > 0 || preserves(now)
 	}
 	return narrows(now.AdditionalProperties.Schema, next.AdditionalProperties.Schema)
 }
@@ -87,7 +158,7 @@ func narrowsItems(now, next *apiextensionsv1.JSONSchemaProps) bool {
 	if isKeyed && (!reflect.DeepEqual(now.XListType, next.XListType) || !slices.Equal(now.XListMapKeys, next.XListMapKeys)) {
 		return true
 	}
-	return now.Items != nil && next.Items != nil && narrows(now.Items.Schema, next.Items.Schema)
+	return now.Items != nil && narrows(itemsOf(now), itemsOf(next))
 }
 
 func narrowsRules(now, next *apiextensionsv1.JSONSchemaProps) bool {

@@ -37,8 +37,9 @@ type Upgrades struct {
 	Pause time.Duration
 }
 
-// StoragePause is the default of Upgrades.Pause. An API server watches the definitions.
-const StoragePause = 5 * time.Second
+// StoragePause is the default of Upgrades.Pause. An API server watches the definitions, and lets requests that are under
+// way finish with the former version; they may take a minute.
+const StoragePause = 70 * time.Second
 
 // Upgrade is a change of a CustomResourceDefinition.
 type Upgrade struct {
@@ -49,15 +50,25 @@ type Upgrade struct {
 	unchecked bool
 }
 
-// Of returns the change that a manifest makes to a live definition. With unchecked, instances are not validated.
-func (u *Upgrades) Of(live, manifest *unstructured.Unstructured, unchecked bool) (*Upgrade, error) {
-	up := &Upgrade{of: u, live: live, unchecked: unchecked}
-	for object, definition := range map[*unstructured.Unstructured]*apiextensionsv1.CustomResourceDefinition{live: &up.now, manifest: &up.next} {
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, definition); err != nil {
-			return nil, fmt.Errorf("decoding the CustomResourceDefinition %s: %w", object.GetName(), err)
-		}
+// Of returns the change that a manifest makes to a live definition. With unchecked, instances are not validated. A
+// manifest that cannot be decoded is left to the API server.
+func (u *Upgrades) Of(live, manifest *unstructured.Unstructured, unchecked bool) *Upgrade {
+	up := &Upgrade{of: u, live: live, unchecked: unchecked || live.GetAnnotations()[u.policy()] == types.CRDUpgradePolicyAllow}
+	nowErr := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &up.now)
+	nextErr := runtime.DefaultUnstructuredConverter.FromUnstructured(manifest.Object, &up.next)
+	if nowErr != nil || nextErr != nil {
+		return &Upgrade{of: u, live: live}
 	}
-	return up, nil
+	return up
+}
+
+func (u *Upgrades) policy() string {
+	return u.Server.Keys.Prefix + types.AnnotationKeySuffixCRDUpgradePolicy
+}
+
+// advice is how a user allows a change that is refused.
+func (u *Upgrades) advice() string {
+	return fmt.Sprintf("set the annotation %s: %s", u.policy(), types.CRDUpgradePolicyAllow)
 }
 
 type versioned = apiextensionsv1.CustomResourceDefinitionVersion
@@ -97,12 +108,12 @@ func (u *Upgrade) kind(version string) schema.GroupVersionKind {
 // maxExamples is the number of invalid instances that a message names.
 const maxExamples = 3
 
-// Refusal returns why the change must not be made: live instances would become invalid. Empty if it may. Instances that
-// are invalid already do not count. It lists instances only if the schema becomes narrower. What a webhook makes of
-// instances in a new version is not known, and not checked.
+// Refusal returns why the change must not be made: live instances would become invalid, or lose fields. Empty if it may.
+// Instances that are invalid already do not count. It lists instances only if the schema becomes narrower. What a webhook
+// makes of instances in a new version is not known, and not checked.
 func (u *Upgrade) Refusal(ctx context.Context) (string, error) {
-	if u.of.NewValidator == nil || u.unchecked {
-		return "", nil
+	if refusal := u.refusesMigration(); refusal != "" || u.of.NewValidator == nil || u.unchecked || u.recorded() != nil {
+		return refusal, nil
 	}
 	for i := range u.next.Spec.Versions {
 		after := &u.next.Spec.Versions[i]
@@ -120,18 +131,52 @@ func (u *Upgrade) Refusal(ctx context.Context) (string, error) {
 	return "", nil
 }
 
+// refusesMigration returns why instances must not be stored in another version: they would lose something on the way.
+func (u *Upgrade) refusesMigration() string {
+	leaving := u.Leaving()
+	storage := version(&u.now, isStorage)
+	if len(leaving) == 0 || storage == nil {
+		return ""
+	}
+	if isBridged := slices.Contains(leaving, storage.Name); isBridged {
+		if storage = version(&u.next, isStorage); storage == nil {
+			return "" // the API server refuses that
+		}
+		if u.isConverted() {
+			return fmt.Sprintf("version %s cannot be removed while %s are stored in it, and only a webhook can convert them to version %s: "+
+				"apply a definition with both versions first, the new one for storage",
+				strings.Join(leaving, ", "), u.now.Spec.Names.Plural, storage.Name)
+		}
+	}
+	if !storage.Served {
+		return fmt.Sprintf("version %s cannot be removed while %s are stored in it, because version %s is not served", strings.Join(leaving, ", "), u.now.Spec.Names.Plural, storage.Name)
+	}
+	if u.isConverted() || u.unchecked {
+		return ""
+	}
+	for _, name := range leaving {
+		if former := version(&u.now, named(name)); former != nil {
+			if lost := lostFields(schemaOf(former), schemaOf(storage), nil); len(lost) > 0 {
+				return fmt.Sprintf("%s that are stored in version %s would lose fields that version %s does not have: %s; add them, or %s",
+					u.now.Spec.Names.Plural, name, storage.Name, strings.Join(lost, ", "), u.of.advice())
+			}
+		}
+	}
+	return ""
+}
+
 // check validates all instances, which are listed in the version before the change.
 func (u *Upgrade) check(ctx context.Context, before, after *versioned) (string, error) {
-	former, err := u.of.NewValidator(schemaOf(before))
-	if err != nil {
-		return "", fmt.Errorf("reading the schema of version %s of %s: %w", before.Name, u.now.Name, err)
-	}
 	validate, err := u.of.NewValidator(schemaOf(after))
 	if err != nil {
-		return "", fmt.Errorf("reading the schema of version %s in the manifest of %s: %w", after.Name, u.now.Name, err)
+		return "", nil //nolint:nilerr // the API server refuses the manifest, and says why
+	}
+	former, err := u.of.NewValidator(schemaOf(before))
+	if err != nil {
+		return fmt.Sprintf("it is not known whether its instances would be valid: the schema of version %s cannot be used: %v; %s", before.Name, err, u.of.advice()), nil
 	}
 	if !before.Served {
-		if before = version(&u.now, isServed); before == nil {
+		if before = version(&u.now, isServed); before == nil || u.isConverted() {
 			return "", nil
 		}
 	}
@@ -143,28 +188,18 @@ func (u *Upgrade) check(ctx context.Context, before, after *versioned) (string, 
 			return true, nil
 		}
 		total++
-		problems := validate(instance.Object)
-		if len(problems) > 0 {
-			known := former(instance.Object)
-			problems = slices.DeleteFunc(problems, func(problem *field.Error) bool {
-				return slices.ContainsFunc(known, func(other *field.Error) bool { return text(other) == text(problem) })
-			})
-		}
-		if len(problems) == 0 {
-			return true, nil
-		}
-		if invalid++; invalid <= maxExamples {
-			examples = append(examples, key(object)+": "+text(problems[0]))
+		if problem := newProblem(instance.Object, former, validate); problem != "" {
+			if invalid++; invalid <= maxExamples {
+				examples = append(examples, key(object)+": "+problem)
+			}
 		}
 		return true, nil
 	})
-	annotation := u.of.Server.Keys.Prefix + types.AnnotationKeySuffixCRDUpgradePolicy
 	switch {
 	case execute.IsTypeless(err):
 		return "", nil
 	case apierrors.IsForbidden(err):
-		return fmt.Sprintf("it is not known whether its instances would be valid: %v; grant the permission, or set the annotation %s: %s",
-			err, annotation, types.CRDUpgradePolicyAllow), nil
+		return fmt.Sprintf("it is not known whether its instances would be valid: %v; grant the permission, or %s", err, u.of.advice()), nil
 	case err != nil:
 		return "", fmt.Errorf("validating the instances of %s: %w", u.now.Name, err)
 	case invalid == 0:
@@ -173,12 +208,30 @@ func (u *Upgrade) check(ctx context.Context, before, after *versioned) (string, 
 	if invalid > maxExamples {
 		examples = append(examples, fmt.Sprintf("and %d more", invalid-maxExamples))
 	}
-	return fmt.Sprintf("%d of %d %s would be invalid in version %s: %s; correct them, or set the annotation %s: %s",
-		invalid, total, u.now.Spec.Names.Plural, after.Name, strings.Join(examples, "; "), annotation, types.CRDUpgradePolicyAllow), nil
+	return fmt.Sprintf("%d of %d %s would be invalid in version %s: %s; correct them, or %s",
+		invalid, total, u.now.Spec.Names.Plural, after.Name, strings.Join(examples, "; "), u.of.advice()), nil
+}
+
+// newProblem returns a problem of an instance that it did not have before; empty if there is none.
+func newProblem(instance map[string]any, former, validate func(map[string]any) field.ErrorList) string {
+	problems := validate(instance)
+	if len(problems) == 0 {
+		return ""
+	}
+	known := former(instance)
+	for _, problem := range problems {
+		if !slices.ContainsFunc(known, func(other *field.Error) bool { return text(other) == text(problem) }) {
+			return text(problem)
+		}
+	}
+	return ""
 }
 
 // text returns a problem without the value, which may be confidential.
 func text(problem *field.Error) string {
+	if problem.Detail == "" {
+		return fmt.Sprintf("%s: %s", problem.Field, strings.ToLower(problem.Type.String()))
+	}
 	return fmt.Sprintf("%s: %s", problem.Field, strings.TrimPrefix(problem.Detail, problem.Field+" in body "))
 }
 
@@ -193,8 +246,8 @@ func (u *Upgrade) Leaving() []string {
 
 // progress is the record of a migration, in an annotation of the definition.
 type progress struct {
-	// Version is the one in which instances are stored.
-	Version string `json:"version"`
+	// Generation is that of the definition. With another one, instances may be stored in another version.
+	Generation int64 `json:"generation"`
 	// Since is when the migration began.
 	Since time.Time `json:"since"`
 	// After is the last instance that was rewritten; Count is their number.
@@ -210,39 +263,48 @@ const slice = 5 * time.Second
 // the migration is done. It may be interrupted at any time.
 func (u *Upgrade) Migrate(ctx context.Context) (wait string, again time.Duration, err error) {
 	leaving := u.Leaving()
-	if len(leaving) == 0 {
+	storage, target := version(&u.now, isStorage), version(&u.next, isStorage)
+	if len(leaving) == 0 || storage == nil || target == nil {
 		return "", 0, nil
 	}
-	storage, now := version(&u.now, isStorage), u.of.Server.Clock.Now()
 	if slices.Contains(leaving, storage.Name) {
-		target := version(&u.next, isStorage)
-		return u.waiting(target.Name), u.of.Pause, u.record(ctx, progress{Version: target.Name, Since: now}, u.bridge(leaving))
+		return u.waiting(target.Name), time.Millisecond, u.patch(ctx, "", map[string]any{"spec": map[string]any{"versions": u.bridge(leaving)}})
 	}
-	var record progress
-	annotation := u.of.Server.Keys.Prefix + types.AnnotationKeySuffixStorageMigration
-	if json.Unmarshal([]byte(u.live.GetAnnotations()[annotation]), &record) != nil || record.Version != storage.Name {
+	record, now := u.recorded(), u.of.Server.Clock.Now()
+	if record == nil {
 		// It is not known for how long the API servers have used the version.
-		return u.waiting(storage.Name), u.of.Pause, u.record(ctx, progress{Version: storage.Name, Since: now}, nil)
+		return u.waiting(storage.Name), u.of.Pause, u.record(ctx, &progress{Generation: u.live.GetGeneration(), Since: now})
 	}
-	if left := record.Since.Add(u.of.Pause).Sub(now); left > 0 && left <= u.of.Pause {
+	if left := record.Since.Add(u.of.Pause).Sub(now); left > 0 {
 		return u.waiting(storage.Name), left, nil
 	}
-	served := version(&u.now, isServed)
-	if served == nil {
-		return "", 0, fmt.Errorf("%s serves no version, so that its instances cannot be stored in version %s", u.now.Name, storage.Name)
-	}
-	done, err := u.rewrite(ctx, u.kind(served.Name), &record)
+	// In another version, instances would lose the fields that this one does not have.
+	done, err := u.rewrite(ctx, u.kind(storage.Name), record)
 	switch {
 	case err != nil:
 		return "", 0, err
 	case !done:
-		return fmt.Sprintf("%d %s are stored in version %s so far, because version %s goes",
+		return fmt.Sprintf("%d %s are stored in version %s so far, because version %s is removed",
 			record.Count, u.now.Spec.Names.Plural, storage.Name, strings.Join(leaving, ", ")), time.Millisecond, nil
 	}
-	if err := u.patch(ctx, "", map[string]any{"metadata": map[string]any{"annotations": map[string]any{annotation: nil}}}); err != nil {
+	if err := u.patch(ctx, "status", map[string]any{"status": map[string]any{"storedVersions": []string{storage.Name}}}); err != nil {
 		return "", 0, err
 	}
-	return "", 0, u.patch(ctx, "status", map[string]any{"status": map[string]any{"storedVersions": []string{storage.Name}}})
+	return "", 0, u.patch(ctx, "", map[string]any{"metadata": map[string]any{"annotations": map[string]any{u.annotation(): nil}}})
+}
+
+func (u *Upgrade) annotation() string {
+	return u.of.Server.Keys.Prefix + types.AnnotationKeySuffixStorageMigration
+}
+
+// recorded returns the recorded progress; nil if there is none, or if the definition has changed since.
+func (u *Upgrade) recorded() *progress {
+	record := &progress{}
+	err := json.Unmarshal([]byte(u.live.GetAnnotations()[u.annotation()]), record)
+	if err != nil || record.Generation != u.live.GetGeneration() || record.Since.Sub(u.of.Server.Clock.Now()) > u.of.Pause {
+		return nil
+	}
+	return record
 }
 
 func (u *Upgrade) waiting(version string) string {
@@ -261,18 +323,13 @@ func (u *Upgrade) bridge(leaving []string) []versioned {
 	return versions
 }
 
-// record records the progress, and sets the versions unless they are nil.
-func (u *Upgrade) record(ctx context.Context, p progress, versions []versioned) error {
+// record records the progress.
+func (u *Upgrade) record(ctx context.Context, p *progress) error {
 	encoded, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("encoding the progress of a migration: %w", err)
 	}
-	annotation := u.of.Server.Keys.Prefix + types.AnnotationKeySuffixStorageMigration
-	content := map[string]any{"metadata": map[string]any{"annotations": map[string]any{annotation: string(encoded)}}}
-	if versions != nil {
-		content["spec"] = map[string]any{"versions": versions}
-	}
-	return u.patch(ctx, "", content)
+	return u.patch(ctx, "", map[string]any{"metadata": map[string]any{"annotations": map[string]any{u.annotation(): string(encoded)}}})
 }
 
 // patch changes the definition, guarded by the version that was read.
@@ -293,7 +350,8 @@ func (u *Upgrade) patch(ctx context.Context, subresource string, content map[str
 // rewrite has the API server store instances again, in the order of their keys, and records the progress. It returns
 // false if there are more.
 func (u *Upgrade) rewrite(ctx context.Context, kind schema.GroupVersionKind, record *progress) (done bool, err error) {
-	begin, more := time.Now(), false
+	var begin time.Time
+	more := false
 	var batch []client.Object
 	flush := func() error {
 		if len(batch) == 0 {
@@ -304,11 +362,14 @@ func (u *Upgrade) rewrite(ctx context.Context, kind schema.GroupVersionKind, rec
 		}
 		record.After, record.Count = key(batch[len(batch)-1]), record.Count+len(batch)
 		batch = nil
-		return u.record(ctx, *record, nil)
+		return u.record(ctx, record)
 	}
 	err = u.of.Server.Each(ctx, u.of.Server.Client, kind, false, func(object client.Object) (bool, error) {
 		if key(object) <= record.After {
 			return true, nil
+		}
+		if begin.IsZero() {
+			begin = time.Now()
 		}
 		if more = time.Since(begin) > slice; more {
 			return false, nil
@@ -335,7 +396,7 @@ func (u *Upgrade) touch(ctx context.Context, object client.Object) error {
 	err = u.of.Server.Mutate("update", func() error {
 		return u.of.Server.Client.Patch(ctx, object, patch, client.FieldOwner(u.of.Server.FieldOwner))
 	})
-	if err == nil || execute.IsOutdated(err) || execute.IsGone(err) {
+	if err == nil || execute.IsOutdated(err) || apierrors.IsNotFound(err) && !execute.IsTypeless(err) {
 		return nil
 	}
 	return fmt.Errorf("storing %s %s again: %w", u.now.Spec.Names.Kind, name, err)

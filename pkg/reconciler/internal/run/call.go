@@ -101,7 +101,7 @@ func (c *Call) upgrade(t *prepare.Object, live *unstructured.Unstructured) (*gua
 	if err != nil {
 		return nil, err
 	}
-	return c.Upgrades.Of(live, manifest, t.Unchecked)
+	return c.Upgrades.Of(live, manifest, t.Unchecked), nil
 }
 
 // Retry makes the caller repeat the call after a delay, because an operation on a dependent has failed and may succeed

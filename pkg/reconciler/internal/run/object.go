@@ -191,44 +191,47 @@ func (l *live) mustRecord(item *inventory.Item, d decide.Decision) bool {
 	return l.recordAdoptions && d.Verb == inventory.VerbAdopted && !item.Adopted
 }
 
-// prepareInstances makes sure that the instances of a CustomResourceDefinition outlive its change. It reports whether
-// the change has to wait.
-func (l *live) prepareInstances(ctx context.Context, t *prepare.Object) (o outcome, waits bool, err error) {
+// prepareInstances makes sure that the instances of a CustomResourceDefinition outlive its change. wait is the outcome if
+// the change has to wait, nil if it can be made; again means that the definition has changed since the decision.
+func (l *live) prepareInstances(ctx context.Context, t *prepare.Object, s decide.Situation) (wait *outcome, again bool, err error) {
 	if !prepare.IsCRD(t.Key.GroupKind) {
-		return o, false, nil
+		return nil, false, nil
 	}
 	item := l.call.Ledger.Of(t)
 	live, err := l.call.Server.Get(ctx, item)
-	if execute.IsGone(err) {
-		return o, false, nil
-	}
-	if err != nil {
-		return o, false, err
+	switch {
+	case execute.IsGone(err) || err == nil && live.GetResourceVersion() != s.Seen.ResourceVersion:
+		return nil, true, nil
+	case err != nil:
+		return nil, false, err
 	}
 	upgrade, err := l.call.upgrade(t, live)
 	if err != nil {
-		return o, false, err
+		return nil, false, err
 	}
 	refusal, err := upgrade.Refusal(ctx)
 	switch {
 	case err != nil:
-		return o, false, err
+		return nil, false, err
 	case refusal != "":
-		return o, false, &inventory.RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.Key, refusal)}}
+		return nil, false, &inventory.RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.Key, refusal)}}
 	}
-	wait, again, err := upgrade.Migrate(ctx)
-	if wait == "" || err != nil {
-		return o, false, err
+	message, later, err := upgrade.Migrate(ctx)
+	if message == "" || err != nil {
+		return nil, err == nil && live.GetResourceVersion() != s.Seen.ResourceVersion, err
 	}
-	l.call.Report.RequeueAfter(again)
-	return outcome{item: item, message: wait, unwritten: true}, true, nil
+	l.call.Report.RequeueAfter(later)
+	return &outcome{item: item, message: message, unwritten: true}, false, nil
 }
 
 // overwrite applies the manifest to the observed object. If the result is rejected, it replaces the object, or
 // recreates it, as far as the policies permit that.
 func (l *live) overwrite(ctx context.Context, t *prepare.Object, s decide.Situation, d decide.Decision) (outcome, bool, error) {
-	if o, waits, err := l.prepareInstances(ctx, t); waits || err != nil {
-		return o, false, err
+	switch wait, again, err := l.prepareInstances(ctx, t, s); {
+	case again || err != nil:
+		return outcome{}, again, err
+	case wait != nil:
+		return *wait, false, nil
 	}
 	o, err := l.write(ctx, t, s, d)
 	if !execute.IsInvalid(err) {

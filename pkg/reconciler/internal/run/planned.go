@@ -152,7 +152,7 @@ func (p *planned) show(ctx context.Context, t *prepare.Object, d decide.Decision
 		return false, err
 	}
 	if leaving := upgrade.Leaving(); len(leaving) > 0 {
-		addReason(change, "its instances are stored in another version first, because this one goes: "+strings.Join(leaving, ", "))
+		addReason(change, "its instances are stored in another version first, because a version is removed: "+strings.Join(leaving, ", "))
 		err = p.preview.Compute(change, t, s)
 	} else {
 		again, err = p.preview.Show(ctx, change, t, d, s)
