@@ -101,6 +101,16 @@ func (r *rig) awaitRollout(version versioned, reasons ...string) (most int) {
 	return most
 }
 
+// fleet creates widgets.
+func (r *rig) fleet(count int) {
+	r.tb.Helper()
+	for i := range count {
+		widget := r.widget("")
+		widget.Name = fmt.Sprintf("widget-%02d", i)
+		r.create(widget)
+	}
+}
+
 // TestRollout rolls out version 2 of an operator, which breaks a component, and a repaired version 3. The canary and one
 // further component come before the one that breaks.
 func TestRollout(t *testing.T) {
@@ -190,11 +200,7 @@ func TestRolloutByShards(t *testing.T) {
 	}
 	stop := r.start(operator(1, "a"))
 	const count = 20
-	for i := range count {
-		widget := r.widget("")
-		widget.Name = fmt.Sprintf("widget-%02d", i)
-		r.create(widget)
-	}
+	r.fleet(count)
 	r.awaitRollout(1, RolledOutReasonArrived)
 	stop()
 	stop = r.start(operator(2, "b"))
@@ -240,11 +246,7 @@ func TestRolloutByMortals(t *testing.T) {
 	}
 	stop := r.start(operator(1))
 	const count = 12
-	for i := range count {
-		widget := r.widget("")
-		widget.Name = fmt.Sprintf("widget-%02d", i)
-		r.create(widget)
-	}
+	r.fleet(count)
 	r.awaitRollout(1, RolledOutReasonArrived)
 	stop()
 	lives := 0
@@ -259,6 +261,52 @@ func TestRolloutByMortals(t *testing.T) {
 		stop()
 	}
 	t.Logf("%d lives", lives)
+}
+
+// TestRequestsOfRollout compares the requests of a staged rollout with those of an unstaged one: only the definition of
+// the type is watched in addition; and statuses are written more often, which also causes events, and reads of components
+// that the cache shows too late.
+func TestRequestsOfRollout(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	const count = 20
+	operator := func(version versioned, options *Rollout) *Reconciler[*Widget] {
+		return NewReconciler[*Widget](r.name, version, ReconcilerOptions{Rollout: options})
+	}
+	stop := r.start(operator(1, nil))
+	r.fleet(count)
+	requests := map[bool]int{}
+	for _, step := range []struct {
+		version versioned
+		staged  bool
+	}{{1, false}, {3, false}, {4, true}} {
+		stop()
+		var options *Rollout
+		if step.staged {
+			options = &Rollout{MaxUpdating: new(intstr.FromInt32(3))}
+		}
+		r.requests.Reset()
+		stop = r.start(operator(step.version, options))
+		testenv.Eventually(t, func() (bool, string) {
+			versions, _ := r.versionsOf()
+			ready := 0
+			for _, widget := range r.widgets() {
+				if widget.Status.IsReady() && versions[widget.Name] == fmt.Sprint(int(step.version)) {
+					ready++
+				}
+			}
+			return ready == count, fmt.Sprint(ready, " are ready")
+		})
+		requests[step.staged] = r.requests.Count(func(request testenv.Request) bool {
+			return !isNoise(request) && !slices.ContainsFunc([]string{"/widgets", "/customresourcedefinitions", "/events"}, func(part string) bool {
+				return strings.Contains(request.Path, part)
+			})
+		})
+	}
+	t.Logf("%d requests for %d components", requests[false], count)
+	if requests[true] > requests[false] {
+		t.Errorf("a staged rollout makes %d requests, an unstaged one %d", requests[true], requests[false])
+	}
 }
 
 // TestPausedRollout pauses a rollout by the annotation of the type, and lets it go on.
@@ -277,11 +325,7 @@ func TestPausedRollout(t *testing.T) {
 		}
 	}
 	stop := r.start(operator(1))
-	for i := range 3 {
-		widget := r.widget("")
-		widget.Name = fmt.Sprintf("widget-%02d", i)
-		r.create(widget)
-	}
+	r.fleet(3)
 	r.awaitRollout(1, RolledOutReasonArrived)
 	stop()
 	pause(`"true"`)

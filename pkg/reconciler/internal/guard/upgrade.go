@@ -112,8 +112,11 @@ const maxExamples = 3
 // Instances that are invalid already do not count. It lists instances only if the schema becomes narrower. What a webhook
 // makes of instances in a new version is not known, and not checked.
 func (u *Upgrade) Refusal(ctx context.Context) (string, error) {
-	if refusal := u.refusesMigration(); refusal != "" || u.of.NewValidator == nil || u.unchecked || u.recorded() != nil {
+	if refusal := u.refusesMigration(); refusal != "" || u.of.NewValidator == nil || u.unchecked {
 		return refusal, nil
+	}
+	if len(u.Leaving()) > 0 && u.recorded() != nil {
+		return "", nil // they were valid when the migration began
 	}
 	for i := range u.next.Spec.Versions {
 		after := &u.next.Spec.Versions[i]
