@@ -35,7 +35,14 @@ func limitations() map[string][]limitation {
 	writes := func(args string) []limitation {
 		return []limitation{{args: args, nobody: record, reader: lock, code: 1}}
 	}
+	// Components are in all namespaces.
+	everywhere := []limitation{{args: "cm", nobody: `cannot list resource "configmaps"`, reader: `cannot list resource "configmaps"`, code: 1}}
 	return map[string][]limitation{
+		"clm rollout status": everywhere,
+		"clm rollout pause":  everywhere,
+		"clm rollout resume": everywhere,
+		"clm rollout retry":  everywhere,
+
 		"clm apply":        slices.Concat(writes("web FILE"), writes("new FILE")),
 		"clm rollback":     writes("web"),
 		"clm test":         writes("web"),
