@@ -136,7 +136,7 @@ func TestParsePolicyRules(t *testing.T) {
 
 func TestPolicyRulesRefuse(t *testing.T) {
 	t.Parallel()
-	const suffixes = "adoption-policy, apply-hook, apply-order, await, delete-order, delete-policy, delete-propagation, deletion-hook, drift-policy, fail-when, ignore-fields, kept-versions, missing-type-policy, prune-policy, purge-on-failure, purge-order, ready-timeout, ready-timeout-policy, ready-when, reapply-interval, reconcile-policy, recreate-if-immutable, release-hook, status-hint, update-policy, versioned"
+	const suffixes = "adoption-policy, apply-hook, apply-order, await, crd-upgrade-policy, delete-order, delete-policy, delete-propagation, deletion-hook, drift-policy, fail-when, ignore-fields, kept-versions, missing-type-policy, prune-policy, purge-on-failure, purge-order, ready-timeout, ready-timeout-policy, ready-when, reapply-interval, reconcile-policy, recreate-if-immutable, release-hook, status-hint, update-policy, versioned"
 	const namespaces = `a pattern that a namespace can match, such as "demo" or "demo-*"`
 	for _, tc := range []struct{ reason, rules, want string }{
 		{"no list", "{match: {}}", "it must be a list of rules, each with match and set: "},
