@@ -21,6 +21,7 @@ var uncovered = map[string]string{
 	"PurgeOnFailure":      "only an annotation sets it, which is part of the content",
 	"DeleteOrder":         "only an annotation sets it, which is part of the content",
 	"ReadsContent":        "only annotations set it, which are part of the content",
+	"Unchecked":           "only an annotation sets it, which is part of the content",
 	"AwaitNever":          "only an annotation sets it, which is part of the content",
 	"ReadyTimeout":        "only an annotation sets it, which is part of the content",
 	"Continues":           "only an annotation sets it, which is part of the content",
