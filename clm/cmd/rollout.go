@@ -4,7 +4,6 @@
 package cmd
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -118,7 +117,7 @@ func showRollout(e *environment, o output, kind string) error {
 	}
 	counts := map[string]int{}
 	for _, m := range all {
-		counts[cmp.Or(m.reason, "New")]++
+		counts[m.reason]++
 	}
 	if !o.forPeople() {
 		return printList(o, e.out, all, func(_ int, m member) *unstructured.Unstructured {

@@ -30,7 +30,7 @@ import (
 
 // Options configure a Cache.
 type Options struct {
-	// Reader makes the observations. Required.
+	// Reader makes the observations. Required, unless only WatchNames is used.
 	Reader *Reader
 	// Config is the connection to the cluster. Required.
 	Config *rest.Config

@@ -334,15 +334,13 @@ func (p *pass) unready(ctx context.Context) (reasons []string, wake time.Duratio
 
 // recordedIn returns the dependencies that a component has recorded.
 func recordedIn(object *unstructured.Unstructured) []observe.Name {
-	recorded := struct {
-		Dependencies DependencyStatus `json:"dependencies"`
-	}{}
-	content, _, _ := unstructured.NestedMap(object.Object, "status")
+	var recorded DependencyStatus
+	content, _, _ := unstructured.NestedMap(object.Object, "status", "dependencies")
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(content, &recorded) != nil {
 		return nil
 	}
 	var names []observe.Name
-	for _, record := range recorded.Dependencies.Objects {
+	for _, record := range recorded.Objects {
 		if !record.Former {
 			names = append(names, record.name())
 		}

@@ -338,5 +338,5 @@ func (o *Objects) Mark(ctx context.Context, writer client.Client, name observe.N
 
 // Text names an object in messages.
 func Text(name observe.Name) string {
-	return strings.TrimSuffix(name.Kind+" "+strings.TrimPrefix(name.Namespace+"/"+name.Name, "/"), " ")
+	return name.Kind + " " + strings.TrimPrefix(name.Namespace+"/"+name.Name, "/")
 }
