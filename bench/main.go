@@ -56,6 +56,7 @@ func benchmarks() []benchmark {
 		{"noop", noop},
 		{"cold-start", coldStart},
 		{"memory", memory},
+		{"preview", preview},
 	}
 }
 

@@ -36,6 +36,8 @@ type releaseOptions struct {
 	policies        policyFlags
 	createNamespace bool
 	description     string
+	dependsOn       []string
+	dependsOnGiven  func() bool
 }
 
 func newApplyCommand(e *environment) *cobra.Command {
@@ -92,6 +94,10 @@ func (o *releaseOptions) addReleaseFlags(flags *pflag.FlagSet) {
 	flags.Lookup("hooks").Usage = hooksUsage + "; 'none' turns this off (default as in the last apply)"
 	addPolicyFlags(flags, &o.policies)
 	o.policies.prune = choice{value: types.PrunePolicyDelete, allowed: []string{types.PrunePolicyDelete, types.PrunePolicyConfirm, pruneReport}}
+	flags.StringSliceVar(&o.dependsOn, "depends-on", nil,
+		"`release` in the same namespace that must be ready before this one is applied, and must not be deleted before it (may be repeated; default as in the "+
+			"last apply; --depends-on= ends it)")
+	o.dependsOnGiven = func() bool { return flags.Changed("depends-on") }
 	flags.Var(&o.policies.prune, "prune",
 		"what to do with objects that are no longer in the manifests: delete them, delete them after --approve-deletions, or keep and report them")
 }
@@ -128,11 +134,16 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 			p, err := operation.Load(ctx, s, o.plan, namespace, o.name, o.approved)
 			if err == nil {
 				p.CreateNamespace = p.CreateNamespace || o.createNamespace
+				err = p.AwaitDependencies(ctx, p.Revision.DependsOn, &o.Timeout)
 			}
 			return p, err
 		})
 	}
 	request := o.request(o.planFlags)
+	request.Announce = func() func() { return e.announce(comparing) }
+	if !o.dryRun.isSet() {
+		request.Await = &o.Timeout
+	}
 	return o.run(ctx, e, func(s *runner.Connection, namespace string, compare bool) (_ *operation.Plan, err error) {
 		request.Namespace = namespace
 		if request.Sources == nil {
@@ -140,15 +151,19 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 				return nil, err
 			}
 		}
-		defer e.announce(comparing)()
 		return operation.PlanSources(ctx, s, request, compare)
 	})
 }
 
 // request returns the request for the release, without its namespace and sources.
 func (o *releaseOptions) request(flags planFlags) operation.Request {
+	dependsOn := slices.DeleteFunc(o.dependsOn, func(name string) bool { return name == "" })
+	if o.dependsOnGiven() && dependsOn == nil {
+		dependsOn = []string{}
+	}
 	return operation.Request{
-		Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
+		DependsOn: dependsOn,
+		Name:      o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
 		Description: o.description, Conflicts: operation.Conflicts(flags.conflicts.value), Approved: flags.approved,
 	}
 }

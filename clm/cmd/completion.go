@@ -33,9 +33,10 @@ type completer func(ctx context.Context, e *environment, args []string) ([]cobra
 // argumentCompleters complete arguments, by their names in the usage of a command. Other arguments are completed with
 // files.
 var argumentCompleters = map[string]completer{
-	"NAME":      completeReleases,
-	"REVISION":  completeOf(revisionsOf),
-	"OBJECT...": completeOf(dependentsOf),
+	"NAME":         completeReleases,
+	targetArgument: completeReleases,
+	"REVISION":     completeOf(revisionsOf),
+	"OBJECT...":    completeOf(dependentsOf),
 }
 
 // flagCompleters complete the values of flags.

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/clm/internal/operation"
@@ -28,6 +29,8 @@ type deleteOptions struct {
 	operation.DeletionRequest
 	operationFlags
 
+	// ignoreNeededBy deletes the release although others depend on it.
+	ignoreNeededBy bool
 	// ignoreMissing makes the command succeed if the release does not exist.
 	ignoreMissing bool
 }
@@ -43,7 +46,8 @@ func newDeleteCommand(e *environment) *cobra.Command {
 they stay in the cluster without an owner.
 
 Nothing is deleted while there are foreign instances of types that the release defines (instances that it did not create): they would be deleted with their type.
-Nor is anything deleted while there are dependents with the delete policy confirm-on-delete: clm lists them and refuses, until --approve-deletions is given.
+Nor is anything deleted while other releases depend on this one (clm apply --depends-on), or while there are dependents with the delete policy
+confirm-on-delete: clm lists them and refuses, until --approve-deletions is given.
 If clm is interrupted, run the same command again to continue.
 
 clm shows what will be deleted and what will be kept, and asks for confirmation. ` + askingHelp + `
@@ -71,6 +75,7 @@ release is not deleted until its hooks have succeeded. To rerun a failed hook, d
 	flags.BoolVar(&o.SkipHooks, "skip-hooks", false, "skip the deletion hooks that are not complete; those that were applied are deleted")
 	flags.BoolVar(&o.SkipHooks, "no-hooks", false, "the same as --skip-hooks")
 	flags.BoolVar(&o.ignoreMissing, "ignore-not-found", false, "do nothing, and end with exit code 0, if the release does not exist")
+	flags.BoolVar(&o.ignoreNeededBy, "ignore-needed-by", false, "delete the release although other releases depend on it, as clm apply --depends-on has recorded")
 	flags.StringVar(&o.Approved, "approve-deletions", "",
 		"approve the deletion of the objects with delete policy confirm-on-delete that a refused deletion listed; `DIGEST` is the one it printed")
 	return command
@@ -93,6 +98,9 @@ func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *runner.C
 		return err
 	}
 	defer d.Close()
+	if err := o.findNeededBy(ctx, e, d); err != nil {
+		return err
+	}
 	c := e.consent(o.yes || o.dryRun.isSet(), false)
 	defer c.Close()
 	if o.dryRun.isSet() || c.needed() {
@@ -120,6 +128,19 @@ func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *runner.C
 		e.explain(ctx, s, d.Release, err)
 	}
 	return shown(err)
+}
+
+// findNeededBy finds the releases that depend on the one to delete, unless the user does not care.
+func (o *deleteOptions) findNeededBy(ctx context.Context, e *environment, d *operation.Deletion) error {
+	if o.ignoreNeededBy {
+		return nil
+	}
+	err := d.FindNeededBy(ctx)
+	if apierrors.IsForbidden(err) {
+		fmt.Fprintf(e.err, "note: it is not known whether other releases depend on it: %s\n", display.Clean(err.Error()))
+		return nil
+	}
+	return err
 }
 
 // showDeletion lists the objects to delete, the objects to keep, and the hooks.

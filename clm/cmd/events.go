@@ -19,14 +19,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/live"
-	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/views"
 	"github.com/component-operator/runtime/internal/display"
 )
 
 type eventOptions struct {
-	// namespace of the release or the set.
+	// namespace of the target.
 	namespace string
 	watch     bool
 	types     choices
@@ -36,15 +35,16 @@ type eventOptions struct {
 func newEventsCommand(e *environment) *cobra.Command {
 	o := eventOptions{}
 	command := &cobra.Command{
-		Use:   "events NAME",
-		Short: "List the events about the objects of a release",
-		Long: `List the events about the dependents of the release NAME and about the objects that they own, down to the pods; the latest comes last. The
-cluster keeps events for a limited time, usually an hour.`,
-		Example: "  clm events web --types Warning\n  clm events web --watch",
+		Use:   "events " + targetArgument,
+		Short: "List the events about the objects of a release or a component",
+		Long: `List the events about the dependents of the release NAME, or of the component TYPE/NAME, and about the objects that they own, down to the pods; the latest
+comes last. A component is a custom resource of an operator that is made with component-operator-runtime, or an ObjectSet; for an ObjectDeployment, clm lists the
+events about the objects of the current set. The cluster keeps events for a limited time, usually an hour.`,
+		Example: "  clm events web --types Warning\n  clm events web --watch\n  clm events webshops.example.org/demo",
 		RunE: func(command *cobra.Command, args []string) error {
-			return e.withRelease(command.Context(), args[0], func(s *runner.Connection, release *releases.Release) error {
-				o.namespace = release.Namespace
-				return o.list(command.Context(), e, views.Inspection(s, release, release.Inventory))
+			return e.withTarget(command.Context(), args[0], func(_ *runner.Connection, target views.Target, options live.Options) error {
+				o.namespace = target.Namespace
+				return o.list(command.Context(), e, options)
 			})
 		},
 	}

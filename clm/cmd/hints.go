@@ -147,9 +147,21 @@ func asInUsage(command *cobra.Command, args []string) error {
 		return fmt.Errorf("%s are missing", strings.Join(wanted[len(args):], " and "))
 	case atMost >= 0 && len(args) > atMost:
 		return fmt.Errorf("unexpected argument %q", args[atMost])
+	case len(wanted) > 0 && wanted[0] == "NAME" && strings.Contains(args[0], "/"):
+		return ofComponent(command, args[0])
 	default:
 		return nil
 	}
+}
+
+// ofComponent returns the error of a command that only has releases.
+func ofComponent(command *cobra.Command, text string) error {
+	if slices.Contains([]string{"plan", "diff", "drift"}, command.Name()) {
+		_, name, _ := strings.Cut(text, "/")
+		return fmt.Errorf("%q is not the name of a release; of a component, only its operator knows the manifests: run the operator's program with the arguments "+
+			"plan %s --diff", text, name)
+	}
+	return fmt.Errorf("%q is not the name of a release; the commands for components are: clm status, tree, events, logs, reconcile", text)
 }
 
 // placeholders returns the required arguments in the usage of a command, and the maximum number of all arguments; -1

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/component-operator/runtime/clm/internal/live"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/component-operator/runtime/clm/internal/views"
 	"github.com/component-operator/runtime/pkg/component"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
@@ -40,10 +42,7 @@ func expectHarmless(t *testing.T, text string) {
 // at it.
 func TestHostileObjectSet(t *testing.T) {
 	t.Parallel()
-	target, err := views.ParseObjectTarget("objectset/web-1", "shop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := views.Target{Mapping: &meta.RESTMapping{GroupVersionKind: v1alpha1.GroupVersion.WithKind("ObjectSet")}, Namespace: "shop", Name: "web-1"}
 	for _, each := range hostile {
 		text := "Seen" + each + " forged"
 		set := &v1alpha1.ObjectSet{}
@@ -51,15 +50,14 @@ func TestHostileObjectSet(t *testing.T) {
 		set.Annotations = map[string]string{v1alpha1.AnnotationChangeCause: text}
 		set.Status.Phases = []v1alpha1.PhaseStatus{{Name: text}}
 		set.Status.Conditions = []component.Condition{{Type: component.ConditionType(text), Status: "True", Reason: text, Message: text}}
-		v := objectsView{
-			ObjectSets: &views.ObjectSets{Target: target, Sets: []v1alpha1.Set{set}},
-			trees:      []setTree{{set: set, Report: &live.Report{}}},
-		}
+		v := objectsView{Snapshot: &views.Snapshot{
+			Target: target, Sets: &views.ObjectSets{Target: target, Sets: []v1alpha1.Set{set}}, Trees: []views.SetTree{{Set: set}},
+		}}
 		var shown bytes.Buffer
 		if err := v.write(&shown, false, 0); err != nil {
 			t.Fatal(err)
 		}
-		if err := writeSets(&shown, v.Sets, 0); err != nil {
+		if err := writeSets(&shown, v.Sets.Sets, 0); err != nil {
 			t.Fatal(err)
 		}
 		expectHarmless(t, shown.String())
@@ -67,6 +65,13 @@ func TestHostileObjectSet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		one := componentView{&views.Snapshot{Target: target, Component: &views.Component{Object: &unstructured.Unstructured{}, Status: set.Status.Status, Cluster: text}}}
+		one.Component.Status.State = component.State(text)
+		shown.Reset()
+		if err := one.write(&shown, false, 0); err != nil {
+			t.Fatal(err)
+		}
+		expectHarmless(t, shown.String())
 		conditions, _ := object.Object["status"].(map[string]any)["conditions"].([]any)
 		if !slices.ContainsFunc(conditions, func(condition any) bool { return condition.(map[string]any)["message"] == text }) {
 			t.Errorf("want programs to get %q, got %v", text, conditions)

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/component-operator/runtime/clm/internal/live"
-	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/views"
 	"github.com/component-operator/runtime/internal/display"
@@ -29,9 +28,9 @@ const allLines = -1
 func newLogsCommand(e *environment) *cobra.Command {
 	o := logOptions{}
 	command := &cobra.Command{
-		Use:   "logs NAME [OBJECT...]",
-		Short: "Print the logs of the containers of a release",
-		Long: `Print the logs of the containers in all pods of the release NAME. The names of pod and container precede each line.
+		Use:   "logs " + targetArgument + " [OBJECT...]",
+		Short: "Print the logs of the containers of a release or a component",
+		Long: `Print the logs of the containers in all pods of the release NAME, or of the component TYPE/NAME. The names of pod and container precede each line.
 
 OBJECT restricts this to the pods that belong to a dependent, or to one pod: KIND/NAME or KIND/NAMESPACE/NAME, where KIND may be followed by
 its group (deployment.apps/web). If several dependents have this kind and name, the namespace or the group is needed.
@@ -40,8 +39,8 @@ With --follow, clm continues until interrupted, and includes pods that are creat
 		Example: "  clm logs web -f --tail 10\n  clm logs web deployment/frontend -c main",
 		PreRunE: o.check,
 		RunE: func(command *cobra.Command, args []string) error {
-			return e.withRelease(command.Context(), args[0], func(s *runner.Connection, release *releases.Release) error {
-				return o.print(command.Context(), e, s, release, args[1:])
+			return e.withTarget(command.Context(), args[0], func(s *runner.Connection, target views.Target, options live.Options) error {
+				return o.print(command.Context(), e, s, target, options, args[1:])
 			})
 		},
 	}
@@ -62,12 +61,12 @@ func (o *logOptions) check(*cobra.Command, []string) error {
 	return nil
 }
 
-func (o *logOptions) print(ctx context.Context, e *environment, s *runner.Connection, release *releases.Release, objects []string) error {
+func (o *logOptions) print(ctx context.Context, e *environment, s *runner.Connection, target views.Target, options live.Options, objects []string) error {
 	if o.tail >= 0 {
 		o.Tail = &o.tail
 	}
-	o.Options = views.Inspection(s, release, release.Inventory)
-	chosen, err := runner.Choose(s.Client(), release, objects)
+	o.Options = options
+	chosen, err := runner.Choose(s.Client(), objects, options.Items, runner.Scope{Name: target.String(), Show: target.Command("tree")})
 	if err != nil {
 		return err
 	}

@@ -234,7 +234,7 @@ func revisionContent(revision releases.Revision) map[string]any {
 		"description": revision.Description, "objects": revision.Objects,
 	}
 	addKnown(content, map[string]any{
-		"canceledBy": revision.CanceledBy, "failure": failureOf(revision), "hooks": strings.Join(revision.Hooks, ","), "sources": revision.Sources,
+		"canceledBy": revision.CanceledBy, "failure": failureOf(revision), "hooks": strings.Join(revision.Hooks, ","), "sources": revision.Sources, "dependsOn": revision.DependsOn,
 	})
 	return content
 }

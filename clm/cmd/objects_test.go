@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -82,14 +83,23 @@ func (p *place) objectDeployment() {
 func startObjectSets(t *testing.T, namespace string) client.Client {
 	t.Helper()
 	clnt := installObjectSets(t)
+	startOperator(t, clnt.Scheme(), namespace, func(mgr ctrl.Manager) error {
+		return objectset.SetupWithManager(mgr, objectset.Options{SkipClusterObjectSets: true})
+	})
+	return clnt
+}
+
+// startOperator runs an operator for one namespace until the test ends.
+func startOperator(t *testing.T, scheme *runtime.Scheme, namespace string, setup func(mgr ctrl.Manager) error) {
+	t.Helper()
 	mgr, err := ctrl.NewManager(testenv.Config(t), ctrl.Options{
-		Scheme: clnt.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := objectset.SetupWithManager(mgr, objectset.Options{SkipClusterObjectSets: true}); err != nil {
+	if err := setup(mgr); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -104,7 +114,6 @@ func startObjectSets(t *testing.T, namespace string) client.Client {
 		cancel()
 		<-done
 	})
-	return clnt
 }
 
 // TestObjects has clm look at a deployment of sets, and roll it back.
@@ -174,30 +183,32 @@ spec:
 	template("broken")
 	await(v1alpha1.DeploymentProgressing, v1alpha1.ReasonRollingOut)
 	testenv.Eventually(t, func() (bool, string) {
-		got := p.clm("objects", "status", "odeploy/web")
+		got := p.clm("status", "odeploy/web")
 		settled := strings.Contains(got.stdout, "cannot be scheduled") && strings.Contains(got.stdout, "web-1  Archived") && strings.Count(got.stdout, "web: .status.updatedReplicas is 1") == 1
 		return settled, got.stdout + got.stderr
 	})
 	const broken = `Deployment PLACE/web: .status.updatedReplicas is 1, and .status.replicas is 2`
-	p.objects([]string{"objects", "status", "odeploy/web"}, exitNotReady, "ObjectDeployment PLACE/web\n", "Available:    False, ObjectSetUnavailable\n", `Set web-2: Phase "deploy": `+broken,
+	p.ends([]string{"status", "odeploy/web"}, exitNotReady, "ObjectDeployment PLACE/web\n", "Available:    False, ObjectSetUnavailable\n", `Set web-2: Phase "deploy": `+broken,
 		"2         web-2  Active    False      -          2", "to broken\n", "deploy    1        1        0          0", "cannot be scheduled",
 		"REVISION  SET    STATE", "1         web-1  Archived  -          True       2")
-	p.objects([]string{"objects", "tree", "ObjectDeployment/web"}, 0, "set web-2, revision 2, Active\n", "ConfigMap PLACE/settings  Current", "└─ ReplicaSet web-", "   └─ Pod web-")
-	p.objects([]string{"objects", "events", "odeploy/web", "--types", "Warning"}, 0, "FailedScheduling")
-	p.objects([]string{"objects", "status", "oset/web-1"}, exitNotReady, "ObjectSet PLACE/web-1\n", "Archived:     True, Archived\n")
-	p.objects([]string{"objects", "tree", "objectsets/web-2", "-o", "yaml"}, 0, "kind: ObjectSetStatus", "name: web-2", "kind: ReplicaSet")
+	p.ends([]string{"tree", "ObjectDeployment/web"}, 0, "set web-2, revision 2, Active\n", "ConfigMap PLACE/settings  Current", "└─ ReplicaSet web-", "   └─ Pod web-")
+	p.ends([]string{"events", "odeploy/web", "--types", "Warning"}, 0, "FailedScheduling")
+	p.ends([]string{"status", "oset/web-1"}, exitNotReady, "ObjectSet PLACE/web-1\n", "Archived:     True, Archived\n")
+	p.ends([]string{"tree", "objectsets/web-2", "-o", "yaml"}, 0, "kind: ObjectSetStatus", "name: web-2", "kind: ReplicaSet")
+	p.ends([]string{"tree", "objectsets/web-2", "-o", "name"}, 0, "configmap/settings\n", "deployment.apps/web\n", "pod/web-")
 
 	// What cannot be done is said before anything is written.
-	p.objects([]string{"objects", "rollback", "odeploy/web", "7"}, 1, "ObjectDeployment PLACE/web: spec.rollbackTo.revision: invalid value 7; must be one of: 2, 1")
-	p.objects([]string{"objects", "rollback", "oset/web-1"}, 1, "ObjectSet PLACE/web-1 is a set; only deployments can be rolled back")
-	p.objects([]string{"objects", "status", "odeploy/web", "-o", "json"}, exitNotReady, `"state": "Active"`, `"state": "Archived"`)
-	p.objects([]string{"objects", "status", "web"}, 1, `"web" is not TYPE/NAME; types are: objectdeployment (odeploy), objectset (oset)`)
-	p.objects([]string{"objects", "status", "oset/none"}, 1, "ObjectSet PLACE/none does not exist")
-	p.objects([]string{"objects", "rollback", "odeploy/web", "2", "--no-wait"}, 0, "ObjectDeployment PLACE/web: nothing to roll back: the template is already that of set web-2\n")
-	p.objects([]string{"objects", "rollback", "odeploy/web", "--timeout", "1ms"}, exitNotReady, "timed out after 1ms; last status:")
+	p.ends([]string{"rollback", "odeploy/web", "7"}, 1, "ObjectDeployment PLACE/web: spec.rollbackTo.revision: invalid value 7; must be one of: 2, 1")
+	p.ends([]string{"rollback", "oset/web-1"}, 1, "ObjectSet PLACE/web-1 is a set; only deployments can be rolled back")
+	p.ends([]string{"status", "odeploy/web", "-o", "json"}, exitNotReady, `"state": "Active"`, `"state": "Archived"`)
+	p.ends([]string{"rollback", "odeploy/web", "--adopt=always"}, exitRefused, "flag --adopt: only for releases; odeploy/web is rolled back by its operator")
+	p.ends([]string{"rollback", "configmaps/settings"}, exitRefused, "ConfigMap PLACE/settings: only releases and ObjectDeployments can be rolled back")
+	p.ends([]string{"status", "oset/none"}, 1, `objectsets.core.component-operator.dev "none" not found`)
+	p.ends([]string{"rollback", "odeploy/web", "2", "--no-wait"}, 0, "ObjectDeployment PLACE/web: nothing to roll back: the template is already that of set web-2\n")
+	p.ends([]string{"rollback", "odeploy/web", "--timeout", "1ms"}, exitNotReady, "timed out after 1ms; last status:")
 
-	p.objects([]string{"objects", "rollback", "odeploy/web", "1"}, 0, "ObjectDeployment PLACE/web: ", "set web-1", "Idle: Set web-", "2 of 2 objects in 2 phases are available\n")
-	p.objects([]string{"objects", "status", "odeploy/web"}, 0, "Available:    True, Available\n", "to one\n")
+	p.ends([]string{"rollback", "odeploy/web", "1"}, 0, "ObjectDeployment PLACE/web: ", "set web-1", "Idle: Set web-", "2 of 2 objects in 2 phases are available\n")
+	p.ends([]string{"status", "odeploy/web"}, 0, "Available:    True, Available\n", "to one\n")
 	if got := p.configMap("settings")["image"]; got != "one" {
 		t.Errorf("the image is %s", got)
 	}
@@ -230,8 +241,8 @@ spec:
 		progressing := meta.FindStatusCondition(web.Status.Conditions, v1alpha1.DeploymentProgressing)
 		return strings.Contains(progressing.Message, "1 held back"), progressing.Message
 	})
-	p.objects([]string{"objects", "status", "objectdeployments.core.component-operator.dev/web"}, exitNotReady, "Paused:       True, Paused\n", "1 held back")
-	p.objects([]string{"objects", "rollback", "odeploy/web"}, exitRefused, "ObjectDeployment PLACE/web is paused; set spec.paused to false first")
+	p.ends([]string{"status", "objectdeployments.core.component-operator.dev/web"}, exitNotReady, "Paused:       True, Paused\n", "1 held back")
+	p.ends([]string{"rollback", "odeploy/web"}, exitRefused, "ObjectDeployment PLACE/web is paused; set spec.paused to false first")
 	if err := clnt.Delete(t.Context(), web); err != nil {
 		t.Fatal(err)
 	}
@@ -240,8 +251,8 @@ spec:
 	})
 }
 
-// objects runs clm, which has to end with a code and to print the texts.
-func (p *place) objects(args []string, code int, texts ...string) {
+// ends runs clm, which has to end with a code and to print the texts.
+func (p *place) ends(args []string, code int, texts ...string) {
 	p.Helper()
 	p.expect(p.clm(args...), code, texts...)
 }

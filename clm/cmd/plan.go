@@ -118,6 +118,9 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 		return err
 	}
 	defer p.Close()
+	for _, text := range p.Unready {
+		fmt.Fprintf(e.err, "note: clm apply will wait: %s\n", display.Clean(text))
+	}
 	if err := o.print(e, p); err != nil {
 		return err
 	}

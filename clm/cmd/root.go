@@ -127,7 +127,7 @@ installed in the cluster.`,
 		newRolloutCommand(e))
 	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(e), newLintCommand(e), newRbacCommand(e), newLsCommand(e), newHistoryCommand(e), newGetCommand(e),
 		newDriftCommand(e), newDoctorCommand(e), newStatusCommand(e), newTreeCommand(e), newEventsCommand(e), newLogsCommand(e), newWaitCommand(e))
-	command.AddCommand(newDependencyCommand(e), newObjectsCommand(e), newSandboxCommand(unguarded), newOptionsCommand(), newVersionCommand(e))
+	command.AddCommand(newDependencyCommand(e), newSandboxCommand(unguarded), newOptionsCommand(), newVersionCommand(e))
 	requireArguments(command)
 	addCompletions(e, command)
 	return command

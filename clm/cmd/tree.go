@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -25,14 +26,16 @@ type treeOptions struct {
 func newTreeCommand(e *environment) *cobra.Command {
 	o := treeOptions{}
 	command := &cobra.Command{
-		Use:   "tree NAME",
-		Short: "Show the dependents of a release and the objects that they own, down to the pods",
-		Long: `Show the dependents of the release NAME in the order of their waves, and the objects that they own, down to the pods, each with its status.
+		Use:   "tree " + targetArgument,
+		Short: "Show the dependents of a release or a component and the objects that they own, down to the pods",
+		Long: `Show the dependents of the release NAME, or of the component TYPE/NAME, in the order of their waves, and the objects that they own, down to the pods,
+each with its status. A component is a custom resource of an operator that is made with component-operator-runtime, or an ObjectSet, whose objects are judged
+by its probes. For an ObjectDeployment, clm shows all sets that are not archived.
 
-With -o name, print the objects that exist and belong to the release, one per line, as KIND.GROUP/NAME. As in kubectl, the namespaces are not part of the names.
+With -o name, print the objects that exist and belong to the release or component, one per line, as KIND.GROUP/NAME. As in kubectl, the namespaces are not part of the names.
 
-With --watch, clm shows the tree again whenever something changes, until interrupted. The exit code is 3 if the release is deleted while clm is watching.`,
-		Example: "  clm tree web --why\n  clm tree web -o name",
+With --watch, clm shows the tree again whenever something changes, until interrupted. The exit code is 3 if the release or component is deleted while clm is watching.`,
+		Example: "  clm tree web --why\n  clm tree web -o name\n  clm tree webshops.example.org/demo",
 		RunE:    func(command *cobra.Command, args []string) error { return runTree(command.Context(), e, o, args[0]) },
 	}
 	o.output = newOutput(command)
@@ -46,12 +49,15 @@ func runTree(ctx context.Context, e *environment, o treeOptions, name string) er
 	if o.why {
 		reasons = live.AllReasons
 	}
-	_, err := o.look(ctx, e, views.Following{
-		Name:    name,
+	names := *o.output.flags.OutputFormat == outputName
+	_, err := o.look(ctx, e, name, views.Following{
 		Reasons: reasons,
 		Show:    func(*views.Snapshot) bool { return false },
 	}, func(snapshot *views.Snapshot) view {
-		return treeView{snapshot, o.why, *o.output.flags.OutputFormat == outputName}
+		if snapshot.Sets != nil && !names {
+			return objectsView{Snapshot: snapshot, whole: true, why: o.why}
+		}
+		return treeView{snapshot, o.why, names}
 	})
 	return err
 }
@@ -74,7 +80,7 @@ func appendNames(items []any, nodes []*display.Node) []any {
 	return items
 }
 
-// treeView shows all objects of a release.
+// treeView shows all objects of a release or a component.
 type treeView struct {
 	*views.Snapshot
 	why bool
@@ -83,12 +89,20 @@ type treeView struct {
 }
 
 func (v treeView) write(out io.Writer, style display.Style, width int) error {
-	return display.Write(out, v.Dependents, display.WriteOptions{Color: bool(style), Width: width, Namespace: v.Release.Namespace, Why: v.why})
+	if v.Component != nil && v.Component.Cluster != "" {
+		fmt.Fprintln(out, display.Clean("as the operator has recorded it for the cluster "+v.Component.Cluster))
+	}
+	return display.Write(out, v.Dependents, display.WriteOptions{Color: bool(style), Width: width, Namespace: v.Target.Namespace, Why: v.why})
 }
 
 func (v treeView) facts() []fact {
+	return objectFacts(v.Dependents)
+}
+
+// objectFacts returns the statuses of dependents, and of the objects that they own.
+func objectFacts(dependents []*display.Node) []fact {
 	var facts []fact
-	for _, dependent := range v.Dependents {
+	for _, dependent := range dependents {
 		dependent.Walk(func(node *display.Node) {
 			text := statusText(node)
 			for _, reason := range node.Why {
@@ -106,5 +120,5 @@ func (v treeView) object() *unstructured.Unstructured {
 	}
 	status := map[string]any{"dependents": append([]*display.Node{}, v.Dependents...)}
 	addKnown(status, map[string]any{"notes": v.Notes})
-	return resource("Tree", v.Release.Namespace, v.Release.Name, map[string]any{"status": status})
+	return resource("Tree", v.Target.Namespace, v.Target.Name, map[string]any{"status": status})
 }

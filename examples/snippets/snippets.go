@@ -121,6 +121,7 @@ func TestSample(t *testing.T) {
 	sample := operatortest.File(t, "../../examples/sample.yaml")[0]
 	cluster.Apply(t, sample)
 	cluster.WaitReady(t, sample)
+	cluster.ExpectNoChanges(t)
 	cluster.Delete(t, sample)
 	cluster.WaitGone(t, sample)
 }

@@ -93,6 +93,9 @@ const previewPage = 100
 func (p *Preview) Components(ctx context.Context, options PreviewOptions) iter.Seq2[Previewed, error] {
 	return func(yield func(Previewed, error) bool) {
 		missing := slices.Clone(options.Names)
+		// The components of a page are forgotten after the next one: watches on their dependents go on.
+		forget := func() {}
+		defer func() { forget() }()
 		for _, w := range p.workers {
 			for page, err := range w.pages(ctx, options.Namespace) {
 				page = slices.DeleteFunc(page, func(component Component) bool {
@@ -108,7 +111,10 @@ func (p *Preview) Components(ctx context.Context, options PreviewOptions) iter.S
 						return ctx.Err()
 					})
 				}
-				if err := errors.Join(err, all.Wait()); err != nil {
+				err := errors.Join(err, all.Wait())
+				forget()
+				forget = func() { w.forgetAll(page) }
+				if err != nil {
 					yield(Previewed{}, err)
 					return
 				}
@@ -125,15 +131,31 @@ func (p *Preview) Components(ctx context.Context, options PreviewOptions) iter.S
 	}
 }
 
-// pages lists the components.
+// pages lists the components. It reads the next page while one is in use.
 func (w *worker) pages(ctx context.Context, namespace string) iter.Seq2[[]Component, error] {
+	type page struct {
+		components []Component
+		following  string
+		err        error
+	}
+	read := func(next string) <-chan page {
+		pages := make(chan page, 1)
+		go func() {
+			components, following, err := w.page(ctx, namespace, next)
+			pages <- page{components, following, err}
+		}()
+		return pages
+	}
 	return func(yield func([]Component, error) bool) {
-		for next := ""; ; {
-			page, following, err := w.page(ctx, namespace, next)
-			if !yield(page, err) || err != nil || following == "" {
+		for next := read(""); next != nil; {
+			page := <-next
+			next = nil
+			if page.following != "" {
+				next = read(page.following)
+			}
+			if !yield(page.components, page.err) {
 				return
 			}
-			next = following
 		}
 	}
 }
@@ -155,10 +177,15 @@ func (w *worker) page(ctx context.Context, namespace, next string) (components [
 	return components, list.GetContinue(), err
 }
 
+func (w *worker) forgetAll(components []Component) {
+	for _, component := range components {
+		w.forget(client.ObjectKeyFromObject(component))
+	}
+}
+
 // preview plans the next pass of a component.
 func (w *worker) preview(ctx context.Context, component Component) Previewed {
 	key := client.ObjectKeyFromObject(component)
-	defer w.forget(key)
 	found := Previewed{Kind: w.resource.Kind, Namespace: key.Namespace, Name: key.Name}
 	p, err := w.newPass(ctx, component, nil)
 	if err != nil {

@@ -122,7 +122,7 @@ func TestRollout(t *testing.T) {
 		}})
 	}
 	stop := r.start(operator(1))
-	const count = 12
+	const count = 40
 	for i := range count {
 		widget := r.widget("")
 		widget.Name = fmt.Sprintf("widget-%02d", i)

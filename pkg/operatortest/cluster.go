@@ -237,6 +237,44 @@ func (c *Cluster) WaitFor(tb testing.TB, object client.Object, awaited string, c
 	})
 }
 
+// ExpectNoChanges fails the test if the operators would change a dependent of a component, as [component.Preview] tells
+// it. A generator that returns something else each time, such as a new password, would otherwise be noticed only in
+// production. All components must be ready before.
+func (c *Cluster) ExpectNoChanges(tb testing.TB) {
+	tb.Helper()
+	preview, err := component.NewPreview(testenv.Config(tb), c.scheme)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	setups := []func(ctrl.Manager) error{c.options.Setup}
+	for _, operator := range c.options.Operators {
+		setups = append(setups, operator.Setup)
+	}
+	for _, setup := range setups {
+		if setup == nil {
+			continue
+		}
+		if err := setup(preview); err != nil {
+			tb.Fatalf("setting up a preview: %v", err)
+		}
+	}
+	for previewed, err := range preview.Components(c.ctx, component.PreviewOptions{Namespace: c.namespace}) {
+		name := fmt.Sprintf("%s %s/%s", previewed.Kind.Kind, previewed.Namespace, previewed.Name)
+		switch {
+		case err != nil:
+			tb.Fatalf("making a preview: %v", err)
+		case previewed.Problem != "" || previewed.Plan == nil:
+			tb.Errorf("%s: no preview: %s%s", name, previewed.Problem, previewed.Held)
+			continue
+		}
+		for _, change := range previewed.Plan.Changes {
+			if change.Verb != "" {
+				tb.Errorf("%s is ready, but the operator would change it again: %s is %s: %s", name, change.Object, strings.ToLower(string(change.Verb)), change.Reason)
+			}
+		}
+	}
+}
+
 // WaitGone waits until an object does not exist.
 func (c *Cluster) WaitGone(tb testing.TB, object client.Object) {
 	tb.Helper()

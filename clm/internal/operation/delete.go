@@ -172,6 +172,8 @@ type Deletion struct {
 	// Kept are the namespaces among Goes that stay unless their content is deleted first, with the reasons. Set by
 	// [Deletion.FindKept].
 	Kept []reconciler.Notice
+	// NeededBy are the releases that depend on this one. Set by [Deletion.FindNeededBy].
+	NeededBy []string
 	// Held are the dependents whose deletion needs an approval that is missing; nil if there are none.
 	Held *reconciler.HeldDeletions
 
@@ -290,6 +292,9 @@ func (d *Deletion) obstacle() string {
 	case d.Held != nil:
 		return fmt.Sprintf("%s: %s; to delete the release with them: clm delete %s -n %s --approve-deletions %s",
 			d.Held, strings.Join(runner.Names(d.Held), ", "), d.Release.Name, d.Release.Namespace, d.Held.Digest)
+	case len(d.NeededBy) > 0:
+		return fmt.Sprintf("these releases depend on it: %s; delete them first, or ignore that: clm delete %s -n %s --ignore-needed-by",
+			strings.Join(d.NeededBy, ", "), d.Release.Name, d.Release.Namespace)
 	case len(d.Blockers) > 0:
 		return d.blockade()
 	default:

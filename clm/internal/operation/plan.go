@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -46,6 +47,14 @@ type Request struct {
 	// Approved identifies the deletions that the user has approved. It has no effect unless exactly these are held
 	// back.
 	Approved string
+	// DependsOn are the releases in the same namespace that must be ready before this one is applied. Defaults to those
+	// of the current revision if it is nil.
+	DependsOn []string
+	// Await is how long to wait until they are ready; 0 means no limit. Defaults to not waiting; then the plan has them
+	// in Unready.
+	Await *time.Duration
+	// Announce, if set, is called when planning begins, after all waiting, and its result at the end.
+	Announce func() (done func())
 }
 
 // Operation is the purpose of a plan.
@@ -76,6 +85,9 @@ type Plan struct {
 	Content releases.Content
 	// Changes are what will happen to objects.
 	Changes []reconciler.Change
+
+	// Unready describes the dependencies that are not ready.
+	Unready []string
 
 	connection *runner.Connection
 	objects    []client.Object
@@ -195,6 +207,15 @@ func PlanSources(ctx context.Context, c *runner.Connection, request Request, com
 	plan := &Plan{connection: c, Release: release, intent: intent{
 		Operation: Apply, Adoption: request.Policies.Adoption, CreateNamespace: request.CreateNamespace, Approved: request.Approved,
 	}}
+	if current := release.Current(); request.DependsOn == nil && current != nil {
+		request.DependsOn = current.DependsOn
+	}
+	if err := plan.AwaitDependencies(ctx, request.DependsOn, request.Await); err != nil {
+		return nil, err
+	}
+	if request.Announce != nil {
+		defer request.Announce()()
+	}
 	if plan.namespaceMissing, err = isMissing(ctx, c.Client(), release); err != nil {
 		return nil, err
 	}

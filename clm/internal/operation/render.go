@@ -97,6 +97,7 @@ func nameless(content releases.Content, revision releases.Revision) (string, err
 
 // describe returns the revision with the policies and sources of the request.
 func describe(request Request, revision releases.Revision) releases.Revision {
+	revision.DependsOn = request.DependsOn
 	revision.Policies, revision.Hooks, revision.Sources = Lasting(request.Policies), request.Sources.Hooks(), request.Sources.Sources()
 	return revision
 }
@@ -188,6 +189,9 @@ func inputs(content releases.Content, revision releases.Revision) (string, error
 	all := map[string]any{"values": content.Values, "manifest": objects, "sources": sources, "policies": revision.Policies}
 	if len(revision.Hooks) > 0 {
 		all["hooks"] = revision.Hooks
+	}
+	if len(revision.DependsOn) > 0 {
+		all["dependsOn"] = revision.DependsOn
 	}
 	result, err := manifest.DigestOfMap(all)
 	if err != nil {

@@ -116,6 +116,9 @@ type Revision struct {
 	Sources []Source `json:"sources,omitempty"`
 	// Hooks are the tools whose annotations for hooks and waves were honored.
 	Hooks []string `json:"hooks,omitempty"`
+	// DependsOn are the releases in the same namespace that must be ready before this one is applied, and may not be
+	// deleted before it.
+	DependsOn []string `json:"dependsOn,omitempty"`
 	// Inputs is the digest of all inputs of the revision.
 	Inputs string `json:"inputs,omitempty"`
 	// Installed means that the release had been installed before this revision.
@@ -200,6 +203,7 @@ func (r *Release) Clone() *Release {
 	clone.Revisions = slices.Clone(r.Revisions)
 	for i := range clone.Revisions {
 		clone.Revisions[i].Sources = slices.Clone(clone.Revisions[i].Sources)
+		clone.Revisions[i].DependsOn = slices.Clone(clone.Revisions[i].DependsOn)
 		clone.Revisions[i].Chunks = slices.Clone(clone.Revisions[i].Chunks)
 	}
 	clone.Inventory = cloneItems(r.Inventory)

@@ -314,17 +314,17 @@ func EachResource(clnt cluster.Client, visit func(gv schema.GroupVersion, resour
 	return silent, nil
 }
 
-// Choice is a selection of pods of a release.
+// Choice is a selection of pods of a release or a component.
 type Choice struct {
-	release *releases.Release
-	chosen  []*reference
+	scope  Scope
+	chosen []*reference
 }
 
 // Choose selects pods by objects in the form KIND[.GROUP]/[NAMESPACE/]NAME, which are the pods or their dependents.
 // Without objects it selects all. The error is a RefusedError if no dependent, or more than one, matches a text. Pods
 // need not exist yet, because they come and go.
-func Choose(clnt cluster.Client, release *releases.Release, texts []string) (*Choice, error) {
-	c := &Choice{release: release}
+func Choose[O types.ObjectKey](clnt cluster.Client, texts []string, among []O, in Scope) (*Choice, error) {
+	c := &Choice{scope: in}
 	for _, text := range texts {
 		r, err := parseReference(text)
 		if err != nil {
@@ -333,12 +333,12 @@ func Choose(clnt cluster.Client, release *releases.Release, texts []string) (*Ch
 		if err := r.lookUp(clnt); err != nil {
 			return nil, err
 		}
-		dependents := denoted(r, release.Inventory)
+		dependents := denoted(r, among)
 		switch {
 		case len(dependents) > 1:
-			return nil, ambiguous(r, "release "+release.String(), dependents)
+			return nil, ambiguous(r, in.Name, dependents)
 		case len(dependents) == 0 && !r.kinds[schema.GroupKind{Kind: "Pod"}]:
-			return nil, releases.Refused("release %s has no dependent %s; to list them: clm tree %s -n %s", release, text, release.Name, release.Namespace)
+			return nil, releases.Refused("%s has no dependent %s; to list them: %s", in.Name, text, in.Show)
 		}
 		// A dependent counts as found even if it has no pods.
 		r.found = len(dependents) > 0
@@ -362,7 +362,7 @@ func (c *Choice) Has(dependent, pod display.Object) bool {
 func (c *Choice) ConfirmFound() error {
 	for _, r := range c.chosen {
 		if !r.found {
-			return releases.Refused("release %s has no %s; to list its objects: clm tree %s -n %s", c.release, r.text, c.release.Name, c.release.Namespace)
+			return releases.Refused("%s has no %s; to list its objects: %s", c.scope.Name, r.text, c.scope.Show)
 		}
 	}
 	return nil

@@ -520,13 +520,18 @@ func (t *Target) Owner() string { return t.owner }
 
 // Inspection returns the options for package live to read the dependents of an owner.
 func Inspection(c *Connection, owner string, items []*reconciler.InventoryItem) live.Options {
-	analyzer := status.NewAnalyzer(releases.ReconcilerName, status.Options{})
+	options := InspectionOf(c, releases.ReconcilerName, items)
+	options.Selector = releases.OwnerSelector(owner)
+	return options
+}
+
+// InspectionOf returns the options for package live to read the dependents of a reconciler, whatever their labels.
+func InspectionOf(c *Connection, name string, items []*reconciler.InventoryItem) live.Options {
 	return live.Options{
 		Client:      c.Client(),
 		Items:       items,
-		Judges:      judges.New(releases.ReconcilerName, judges.Await(analyzer, c.definitions)),
+		Judges:      judges.New(name, judges.Await(status.NewAnalyzer(name, status.Options{}), c.definitions)),
 		Definitions: c.definitions,
-		Selector:    releases.OwnerSelector(owner),
 	}
 }
 

@@ -15,21 +15,28 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
 
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/display"
+	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// Following specifies the release to follow and the callbacks. They are not called concurrently.
+// Following specifies what to follow and the callbacks. They are not called concurrently.
 type Following struct {
-	// Namespace and Name of the release, which need not exist.
-	Namespace, Name string
+	// Target need not exist.
+	Target Target
 	// Reasons selects the reasons to read for dependents that are not ready. Defaults to all.
 	Reasons live.Reasons
-	// Show receives a snapshot of the release, at once and after each change, and reports whether to stop. Required.
+	// Show receives a snapshot of the target, at once and after each change, and reports whether to stop. Required.
 	Show func(snapshot *Snapshot) (enough bool)
 	// Trouble receives the errors after which Follow retries. Required.
 	Trouble func(err error)
@@ -41,24 +48,25 @@ const (
 	lastRetry  = 30 * time.Second
 )
 
-// shortestPause is the minimum time between two looks at a release, or the duration of a look if that is longer.
+// shortestPause is the minimum time between two looks at a target, or the duration of a look if that is longer.
 const shortestPause = 200 * time.Millisecond
 
-// Follow reads a release whenever its record, a dependent, an object that a dependent owns, or an event about these has
-// changed. It returns nil when Show returns true, or the cause of the context if that ends first. If the user may not
-// watch something, the snapshot has a note; watching the record is required.
+// Follow reads a target whenever its record, a dependent, an object that a dependent owns, or an event about these has
+// changed. The record of a component is the component, that of a deployment also its sets. Follow returns nil when Show
+// returns true, or the cause of the context if that ends first. If the user may not watch something, the snapshot has a
+// note; watching the record is required.
 func Follow(ctx context.Context, c *runner.Connection, following Following) error {
 	watching, stop := context.WithCancel(ctx)
-	f := &follower{Following: following, connection: c, woken: make(chan struct{}, 1), fatal: make(chan error, 1), unwatched: map[display.Note]bool{}, drop: func() {}}
+	f := &follower{Following: following, woken: make(chan struct{}, 1), fatal: make(chan error, 1), unwatched: map[display.Note]bool{}, drop: func() {}}
 	defer f.running.Wait()
 	defer stop()
-	f.keep(watching, func(ctx context.Context) error {
-		return c.Records().Watch(ctx, following.Namespace, following.Name, f.wake)
-	})
+	for _, watch := range following.Target.watches(c) {
+		f.keep(watching, func(ctx context.Context) error { return watch(ctx, f.wake) })
+	}
 	delay, first := firstRetry, true
 	for {
 		began := time.Now()
-		snapshot, err := Look(ctx, c, following.Namespace, following.Name, following.Reasons)
+		snapshot, err := lookAt(ctx, c, following.Target, following.Reasons)
 		took := time.Since(began)
 		var next time.Duration
 		switch {
@@ -75,7 +83,7 @@ func Follow(ctx context.Context, c *runner.Connection, following Following) erro
 			if f.show(snapshot) {
 				return nil
 			}
-			f.watch(watching, snapshot.Release)
+			f.watch(watching, snapshot.inspection)
 		}
 		if err := f.sleep(ctx, max(shortestPause, took), next); err != nil {
 			return err
@@ -83,13 +91,12 @@ func Follow(ctx context.Context, c *runner.Connection, following Following) erro
 	}
 }
 
-// follower watches a release during one call of Follow.
+// follower watches a target during one call of Follow.
 type follower struct {
 	Following
-	connection *runner.Connection
-	woken      chan struct{}
-	fatal      chan error
-	running    sync.WaitGroup
+	woken   chan struct{}
+	fatal   chan error
+	running sync.WaitGroup
 	// watched names the dependents that are watched; drop stops watching them.
 	watched string
 	drop    context.CancelFunc
@@ -143,19 +150,47 @@ func (f *follower) keep(ctx context.Context, run func(ctx context.Context) error
 	})
 }
 
-// watch watches the current dependents of the release.
-func (f *follower) watch(ctx context.Context, release *releases.Release) {
-	if release == nil {
-		release = &releases.Release{}
+// watches returns functions that watch the record of a target, and call a function after each change.
+func (t Target) watches(c *runner.Connection) []func(ctx context.Context, wake func()) error {
+	if t.Mapping == nil {
+		return []func(ctx context.Context, wake func()) error{func(ctx context.Context, wake func()) error {
+			return c.Records().Watch(ctx, t.Namespace, t.Name, wake)
+		}}
 	}
-	wanted := strings.Join(display.Map(release.Inventory, display.Text), "\n")
+	watch := func(resource schema.GroupVersionResource, selection apiserver.ListSelection) func(ctx context.Context, wake func()) error {
+		return func(ctx context.Context, wake func()) error {
+			objects, err := metadata.NewForConfigAndClient(metadata.ConfigFor(c.Client().Config()), c.Client().HttpClient())
+			if err != nil {
+				return fmt.Errorf("setting up a watch: %w", err)
+			}
+			return apiserver.Watch(ctx, apiserver.ListWatch(objects.Resource(resource).Namespace(t.Namespace), selection), func(apiserver.Change) error {
+				wake()
+				return nil
+			})
+		}
+	}
+	all := []func(ctx context.Context, wake func()) error{
+		watch(t.Mapping.Resource, apiserver.ListSelection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, t.Name).String()}),
+	}
+	if kind, _ := t.sets(); kind.sets != "" {
+		selection := apiserver.ListSelection{Labels: labels.Set{v1alpha1.LabelRevisionsOf: t.Name}.String()}
+		all = append(all, watch(v1alpha1.GroupVersion.WithResource(strings.ToLower(kind.sets)+"s"), selection))
+	}
+	return all
+}
+
+// watch watches the current dependents of the target.
+func (f *follower) watch(ctx context.Context, options live.Options) {
+	wanted := strings.Join(display.Map(options.Items, display.Text), "\n")
 	if wanted == f.watched {
 		return
 	}
 	f.drop()
 	ctx, f.drop = context.WithCancel(ctx)
 	f.watched = wanted
-	options := Inspection(f.connection, release, release.Inventory)
+	if len(options.Items) == 0 {
+		return
+	}
 	options.Reasons = f.Reasons
 	f.keep(ctx, func(ctx context.Context) error {
 		return live.Watch(ctx, options, live.WatchSink{Changed: f.wake, Note: f.note})
@@ -217,7 +252,7 @@ func Wait(ctx context.Context, c *runner.Connection, namespace, name string, goa
 	w := &waiting{goal: goal, name: full, printer: c.Printer(), state: display.Progress{Operation: "wait", Release: full}}
 	ctx, stop := runner.Limited(ctx, timeout)
 	defer stop()
-	err := Follow(ctx, c, Following{Namespace: namespace, Name: name, Reasons: live.MainReasons, Show: w.show, Trouble: w.trouble})
+	err := Follow(ctx, c, Following{Target: Target{Namespace: namespace, Name: name}, Reasons: live.MainReasons, Show: w.show, Trouble: w.trouble})
 	switch {
 	case errors.Is(err, runner.ErrTimeout):
 		err = &releases.NotReadyError{Timeout: timeout, Waits: w.waits}

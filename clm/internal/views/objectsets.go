@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -37,36 +36,43 @@ import (
 
 // ObjectSets is an ObjectSet, or an ObjectDeployment with its sets.
 type ObjectSets struct {
-	Target ObjectTarget
+	Target Target
 	// Deployment is nil if the target is a set.
 	Deployment v1alpha1.Deployment
 	// Sets are the sets of the deployment, newest first, or just the set.
 	Sets []v1alpha1.Set
+
+	kind kind
 }
 
-// LookAtObjects reads a set, or a deployment and its sets.
-func LookAtObjects(ctx context.Context, reader client.Reader, target ObjectTarget) (*ObjectSets, error) {
-	raw := target.kind.unstructured()
-	if err := reader.Get(ctx, client.ObjectKey{Namespace: target.Namespace, Name: target.Name}, raw); err != nil {
-		return nil, explain(err, target)
+// LookAtObjects reads a set, or a deployment and its sets. The result is nil if the target is neither, or does not
+// exist.
+func LookAtObjects(ctx context.Context, reader client.Reader, target Target) (*ObjectSets, error) {
+	kind, isSets := target.sets()
+	if !isSets {
+		return nil, nil
 	}
-	found := &ObjectSets{Target: target}
-	if !target.IsDeployment() {
-		set, err := typed(raw, target.kind.newSet())
+	raw := kind.unstructured()
+	if err := reader.Get(ctx, client.ObjectKey{Namespace: target.Namespace, Name: target.Name}, raw); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	found := &ObjectSets{Target: target, kind: kind}
+	if kind.sets == "" {
+		set, err := typed(raw, kind.newSet())
 		found.Sets = []v1alpha1.Set{set}
 		return found, err
 	}
 	var err error
-	if found.Deployment, err = typed(raw, target.kind.newDeployment()); err != nil {
+	if found.Deployment, err = typed(raw, kind.newDeployment()); err != nil {
 		return nil, err
 	}
 	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(target.kind.sets + "List"))
+	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind.sets + "List"))
 	if err := reader.List(ctx, list, client.InNamespace(target.Namespace), client.MatchingLabels{v1alpha1.LabelRevisionsOf: target.Name}); err != nil {
 		return nil, fmt.Errorf("listing the sets of %s: %w", target, err)
 	}
 	for i := range list.Items {
-		set, err := typed(&list.Items[i], target.kind.newSet())
+		set, err := typed(&list.Items[i], kind.newSet())
 		if err != nil {
 			return nil, err
 		}
@@ -74,18 +80,6 @@ func LookAtObjects(ctx context.Context, reader client.Reader, target ObjectTarge
 	}
 	found.Sets = objectset.History(found.Deployment, found.Sets)
 	return found, nil
-}
-
-// explain describes what is missing.
-func explain(err error, target ObjectTarget) error {
-	switch {
-	case apierrors.IsNotFound(err):
-		return fmt.Errorf("%s does not exist", target)
-	case cluster.IsNoMatch(err):
-		return fmt.Errorf("the cluster does not have the kind %s: its CustomResourceDefinition is not installed", target.kind.name)
-	default:
-		return fmt.Errorf("reading %s: %w", target, err)
-	}
 }
 
 func (k kind) unstructured() *unstructured.Unstructured {
@@ -102,16 +96,52 @@ func typed[T client.Object](raw *unstructured.Unstructured, into T) (T, error) {
 	return into, nil
 }
 
-// Active returns the sets of a deployment that are not archived; without a deployment, the set.
-func (f *ObjectSets) Active() []v1alpha1.Set {
+// SetTree has the objects of a set.
+type SetTree struct {
+	Set   v1alpha1.Set
+	Nodes []*display.Node
+}
+
+// Conditions returns the conditions of the deployment or the set, without those of earlier generations.
+func (f *ObjectSets) Conditions() []metav1.Condition {
+	var found []metav1.Condition
+	generation := int64(0)
+	if f.Deployment != nil {
+		generation, found = f.Deployment.GetGeneration(), slices.Clone(f.Deployment.GetDeploymentStatus().Conditions)
+	} else {
+		generation = f.Sets[0].GetGeneration()
+		for _, condition := range f.Sets[0].GetStatus().Conditions {
+			found = append(found, metav1.Condition{
+				Type: string(condition.Type), Status: metav1.ConditionStatus(condition.Status),
+				Reason: condition.Reason, Message: condition.Message, ObservedGeneration: condition.ObservedGeneration,
+			})
+		}
+	}
+	return slices.DeleteFunc(found, func(condition metav1.Condition) bool { return condition.ObservedGeneration != generation })
+}
+
+func (f *ObjectSets) isTrue(condition string) bool {
+	return meta.IsStatusConditionTrue(f.Conditions(), condition)
+}
+
+// isReady reports whether the deployment is ready, or the set is available.
+func (f *ObjectSets) isReady() bool {
+	if f.Deployment == nil {
+		return f.isTrue(string(v1alpha1.ConditionTypeAvailable))
+	}
+	return f.isTrue(v1alpha1.DeploymentReady)
+}
+
+// active returns the sets of a deployment that are not archived; without a deployment, the set.
+func (f *ObjectSets) active() []v1alpha1.Set {
 	return slices.DeleteFunc(slices.Clone(f.Sets), func(set v1alpha1.Set) bool {
 		return f.Deployment != nil && set.GetSetSpec().GetPresence() == component.PresenceArchived
 	})
 }
 
-// Inspection returns the options for package live to read the objects of a set. The probes of the set judge these; the
+// inspection returns the options for package live to read the objects of a set. The probes of the set judge these; the
 // usual rules judge the objects that they own.
-func (f *ObjectSets) Inspection(c cluster.Client, set v1alpha1.Set) (live.Options, error) {
+func (f *ObjectSets) inspection(c cluster.Client, set v1alpha1.Set) (live.Options, error) {
 	items, err := itemsOf(c, set)
 	if err != nil {
 		return live.Options{}, err
@@ -157,7 +187,7 @@ func (j objectJudge) JudgesMetadata(kind schema.GroupKind) bool {
 
 // reconcilerName returns the prefix of the marks on objects, which is also the field manager.
 func (f *ObjectSets) reconcilerName() string {
-	if f.Target.kind.namespaced {
+	if f.kind.namespaced {
 		return objectset.ObjectSetReconcilerName
 	}
 	return objectset.ClusterObjectSetReconcilerName
@@ -185,16 +215,17 @@ func itemsOf(c cluster.Client, set v1alpha1.Set) ([]*inventory.Item, error) {
 	return items, nil
 }
 
-// Tree returns the objects of a set, and what they own. Objects of other owners, which were handed over or never
+// tree returns the objects of a set, and what they own. Objects of other owners, which were handed over or never
 // adopted, have the status NotOwned and no children. An archived set has no objects.
-func (f *ObjectSets) Tree(ctx context.Context, c cluster.Client, set v1alpha1.Set) (*live.Report, error) {
+func (f *ObjectSets) tree(ctx context.Context, c cluster.Client, set v1alpha1.Set, reasons live.Reasons) (*live.Report, error) {
 	if set.GetSetSpec().GetPresence() == component.PresenceArchived {
 		return &live.Report{}, nil
 	}
-	options, err := f.Inspection(c, set)
+	options, err := f.inspection(c, set)
 	if err != nil {
 		return nil, err
 	}
+	options.Reasons = reasons
 	report, err := live.Tree(ctx, options)
 	if err != nil {
 		return nil, err
@@ -215,58 +246,31 @@ func (f *ObjectSets) Tree(ctx context.Context, c cluster.Client, set v1alpha1.Se
 	return report, nil
 }
 
-// kind is a kind that views can read.
+// kind is a kind of object sets or deployments.
 type kind struct {
 	name, plural string
-	short        string
 	namespaced   bool
 	// sets is the kind of the sets of a deployment; empty for sets.
 	sets string
 }
 
-// kinds are all kinds. Those of a cluster come last.
+// kinds are all kinds.
 var kinds = []kind{
-	{name: "ObjectDeployment", plural: "objectdeployments", short: "odeploy", namespaced: true, sets: "ObjectSet"},
-	{name: "ObjectSet", plural: "objectsets", short: "oset", namespaced: true},
-	{name: "ClusterObjectDeployment", plural: "clusterobjectdeployments", short: "codeploy", sets: "ClusterObjectSet"},
-	{name: "ClusterObjectSet", plural: "clusterobjectsets", short: "coset"},
+	{name: "ObjectDeployment", plural: "objectdeployments", namespaced: true, sets: "ObjectSet"},
+	{name: "ObjectSet", plural: "objectsets", namespaced: true},
+	{name: "ClusterObjectDeployment", plural: "clusterobjectdeployments", sets: "ClusterObjectSet"},
+	{name: "ClusterObjectSet", plural: "clusterobjectsets"},
 }
 
-// ObjectTarget names a set or a deployment.
-type ObjectTarget struct {
-	kind kind
-	// Namespace is empty for cluster-scoped kinds.
-	Namespace, Name string
-}
-
-// ParseObjectTarget reads TYPE/NAME. The type is a kind, its plural or its short name, case-insensitive, and may be
-// followed by a dot and the group.
-func ParseObjectTarget(text, namespace string) (ObjectTarget, error) {
-	typeName, name, ok := strings.Cut(text, "/")
-	typeName = strings.TrimSuffix(typeName, "."+v1alpha1.GroupVersion.Group)
-	var allowed []string
-	for _, k := range kinds {
-		if ok && name != "" && slices.ContainsFunc([]string{k.name, k.plural, k.short}, func(known string) bool { return strings.EqualFold(known, typeName) }) {
-			target := ObjectTarget{kind: k, Name: name}
-			if k.namespaced {
-				target.Namespace = namespace
-			}
-			return target, nil
-		}
-		allowed = append(allowed, strings.ToLower(k.name)+" ("+k.short+")")
+// sets returns the kind of a target that is a set or a deployment.
+func (t Target) sets() (kind, bool) {
+	at := slices.IndexFunc(kinds, func(k kind) bool {
+		return t.Mapping != nil && t.Mapping.GroupVersionKind.GroupKind() == v1alpha1.GroupVersion.WithKind(k.name).GroupKind()
+	})
+	if at < 0 {
+		return kind{}, false
 	}
-	return ObjectTarget{}, fmt.Errorf("%q is not TYPE/NAME; types are: %s", text, strings.Join(allowed, ", "))
-}
-
-// IsDeployment reports whether it is a deployment.
-func (t ObjectTarget) IsDeployment() bool { return t.kind.sets != "" }
-
-// String returns the kind, the namespace if there is one, and the name.
-func (t ObjectTarget) String() string {
-	if t.Namespace == "" {
-		return t.kind.name + " " + t.Name
-	}
-	return t.kind.name + " " + t.Namespace + "/" + t.Name
+	return kinds[at], true
 }
 
 func (k kind) newDeployment() v1alpha1.Deployment {
@@ -295,7 +299,7 @@ func (f *ObjectSets) RollBack(ctx context.Context, c cluster.Client, revision in
 		return target.GetName(), false, nil
 	}
 	patch := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{"rollbackTo":{"revision":%d}}}`, f.Deployment.GetUID(), revision)
-	raw := f.Target.kind.unstructured()
+	raw := f.kind.unstructured()
 	raw.SetNamespace(f.Target.Namespace)
 	raw.SetName(f.Target.Name)
 	if err := c.Patch(ctx, raw, client.RawPatch(apitypes.MergePatchType, []byte(patch)), client.FieldOwner("clm")); err != nil {
@@ -329,7 +333,7 @@ func (f *ObjectSets) AwaitRollBack(ctx context.Context, c cluster.Client, progre
 	if err != nil {
 		return fmt.Errorf("setting up a watch: %w", err)
 	}
-	resource := objects.Resource(v1alpha1.GroupVersion.WithResource(f.Target.kind.plural)).Namespace(f.Target.Namespace)
+	resource := objects.Resource(v1alpha1.GroupVersion.WithResource(f.kind.plural)).Namespace(f.Target.Namespace)
 	selection := apiserver.ListSelection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, f.Target.Name).String()}
 	last, errOver := "", errors.New("over")
 	err = apiserver.Watch(ctx, apiserver.ListWatch(resource, selection), func(change apiserver.Change) error {
@@ -340,7 +344,7 @@ func (f *ObjectSets) AwaitRollBack(ctx context.Context, c cluster.Client, progre
 		if !ok {
 			return fmt.Errorf("unexpected object %T", change.Objects[0])
 		}
-		deployment, err := typed(raw, f.Target.kind.newDeployment())
+		deployment, err := typed(raw, f.kind.newDeployment())
 		if err != nil {
 			return err
 		}

@@ -11,39 +11,86 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/display"
+	"github.com/component-operator/runtime/pkg/component"
+	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Snapshot is the state of a release at one moment.
+// Target is what a Snapshot shows: a release, a component, or a set or a deployment of sets.
+type Target struct {
+	// Mapping of the type; nil for a release.
+	Mapping *meta.RESTMapping
+	// Namespace is empty for cluster-scoped components.
+	Namespace, Name string
+}
+
+// Snapshot is the state of a release, of a component, or of a set or a deployment of sets, at one moment.
 type Snapshot struct {
-	// Release is the record; nil if the release does not exist.
+	Target Target
+	// Release is the record; nil if the target is no release, or does not exist.
 	Release *releases.Release
 	// Holder is the process that works on the release; nil if there is none, or if the release is neither being applied
 	// nor deleted.
 	Holder *releases.Holder
 	// Silent means that the holder seems to be dead, because it has not renewed the lock for too long.
 	Silent bool
-	// Dependents in the order of their waves.
+	// Component is nil if the target is none, or does not exist.
+	Component *Component
+	// Sets is nil if the target is no set and no deployment, or does not exist.
+	Sets *ObjectSets
+	// Trees are the objects of the active sets.
+	Trees []SetTree
+	// Dependents in the order of their waves; those of the current set.
 	Dependents []*display.Node
 	// Notes describe what is missing because the user may not read it.
 	Notes []display.Note
 
 	deadline time.Duration
+	// inspection reads the dependents again.
+	inspection live.Options
+}
+
+// Exists reports whether the target exists.
+func (s *Snapshot) Exists() bool { return s.Release != nil || s.Component != nil || s.Sets != nil }
+
+// Failed reports whether the target needs somebody to act.
+func (s *Snapshot) Failed() bool {
+	switch {
+	case s.Release != nil:
+		return s.Release.State == releases.StateFailed
+	case s.Component != nil:
+		return s.Component.is(component.ConditionTypeStalled)
+	default:
+		return s.Sets != nil && s.Sets.isTrue(v1alpha1.DeploymentStalled)
+	}
 }
 
 // Look reads a snapshot of a release. Reasons why dependents are not ready take further requests. If the release does
 // not exist, it returns an empty snapshot.
 func Look(ctx context.Context, c *runner.Connection, namespace, name string, reasons live.Reasons) (*Snapshot, error) {
+	return lookAt(ctx, c, Target{Namespace: namespace, Name: name}, reasons)
+}
+
+// lookAt reads a snapshot of a target. If it does not exist, the snapshot is empty.
+func lookAt(ctx context.Context, c *runner.Connection, target Target, reasons live.Reasons) (*Snapshot, error) {
 	for {
-		snapshot, err := look(ctx, c, namespace, name, reasons)
-		if err != nil || !snapshot.Abandoned() {
+		snapshot := &Snapshot{Target: target}
+		if err := snapshot.find(ctx, c); err != nil || !snapshot.Exists() {
 			return snapshot, err
+		}
+		if err := snapshot.read(ctx, c, reasons); err != nil {
+			return nil, err
+		}
+		if !snapshot.Abandoned() {
+			return snapshot, nil
 		}
 		// The process that worked on the release may have ended while the release was read.
 		if unchanged, err := c.Records().Unchanged(ctx, snapshot.Release); err != nil || unchanged {
@@ -52,31 +99,128 @@ func Look(ctx context.Context, c *runner.Connection, namespace, name string, rea
 	}
 }
 
-// look reads the record, the dependents and the lock, one after the other.
-func look(ctx context.Context, c *runner.Connection, namespace, name string, reasons live.Reasons) (*Snapshot, error) {
-	release, err := c.Records().Get(ctx, namespace, name)
-	if errors.Is(err, releases.ErrNotFound) {
-		return &Snapshot{}, nil
+// find reads the record of the target, if that exists.
+func (s *Snapshot) find(ctx context.Context, c *runner.Connection) (err error) {
+	target := s.Target
+	_, isSets := target.sets()
+	switch {
+	case isSets:
+		if s.Sets, err = LookAtObjects(ctx, c.Client(), target); err != nil || s.Sets == nil || len(s.Sets.Sets) == 0 {
+			return err
+		}
+		s.inspection, err = s.Sets.inspection(c.Client(), s.Sets.Sets[0])
+	case target.Mapping != nil:
+		if s.Component, err = lookAtComponent(ctx, c, target); s.Component != nil {
+			s.inspection = s.Component.inspection(c)
+		}
+	default:
+		if s.Release, err = c.Records().Get(ctx, target.Namespace, target.Name); err != nil {
+			s.Release = nil
+			if errors.Is(err, releases.ErrNotFound) {
+				return nil
+			}
+			return err
+		}
+		s.inspection = Inspection(c, s.Release, s.Release.Inventory)
 	}
-	if err != nil {
-		return nil, err
+	return err
+}
+
+// Inspect returns the options for package live to read the dependents of a target; those of the current set of a
+// deployment. The error says if the target does not exist.
+func Inspect(ctx context.Context, c *runner.Connection, target Target) (live.Options, error) {
+	found := &Snapshot{Target: target}
+	err := found.find(ctx, c)
+	switch {
+	case err != nil:
+		return live.Options{}, err
+	case !found.Exists():
+		return live.Options{}, target.Absent(ctx, c)
+	case found.Sets != nil && len(found.Sets.Sets) == 0:
+		return live.Options{}, fmt.Errorf("%s has no sets yet", found.Sets.Target)
+	case found.Component != nil && found.Component.Cluster != "":
+		return live.Options{}, releases.Refused("%s: the dependents are in another cluster: %s", display.ObjectOf(found.Component.Object), found.Component.Cluster)
 	}
-	snapshot := &Snapshot{Release: release}
-	options := Inspection(c, release, release.Inventory)
+	return found.inspection, nil
+}
+
+// Absent returns the error for a target that does not exist.
+func (t Target) Absent(ctx context.Context, c *runner.Connection) error {
+	if t.Mapping == nil {
+		return c.Absent(ctx, t.Namespace, t.Name)
+	}
+	return fmt.Errorf("%s does not exist", t)
+}
+
+// String returns the kind of a component, or "release", the namespace if there is one, and the name.
+func (t Target) String() string {
+	kind, name := "release", t.Name
+	if t.Mapping != nil {
+		kind = t.Mapping.GroupVersionKind.Kind
+	}
+	if t.Namespace != "" {
+		name = t.Namespace + "/" + name
+	}
+	return kind + " " + name
+}
+
+// Command returns a command line of clm about the target.
+func (t Target) Command(name string) string {
+	text := "clm " + name + " "
+	if t.Mapping != nil {
+		text += t.Mapping.Resource.GroupResource().String() + "/"
+	}
+	text += t.Name
+	if t.Namespace != "" {
+		text += " -n " + t.Namespace
+	}
+	return text
+}
+
+// read reads the dependents, and then the lock.
+func (s *Snapshot) read(ctx context.Context, c *runner.Connection, reasons live.Reasons) error {
+	if s.Sets != nil {
+		return s.readSets(ctx, c, reasons)
+	}
+	if s.Component != nil && s.Component.Cluster != "" {
+		s.takeDependents(s.Component.recorded())
+		return nil
+	}
+	options := s.inspection
 	options.Reasons = reasons
 	report, err := live.Tree(ctx, options)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	snapshot.Notes, snapshot.deadline = report.Notes, report.Deadline
-	snapshot.takeDependents(report.Nodes)
-	if release.State == releases.StateApplying || release.State == releases.StateDeleting {
-		if snapshot.Holder, err = c.Records().Holder(ctx, namespace, name); err != nil {
-			return nil, err
+	s.Notes, s.deadline = report.Notes, report.Deadline
+	s.takeDependents(report.Nodes)
+	if s.Release != nil && (s.Release.State == releases.StateApplying || s.Release.State == releases.StateDeleting) {
+		if s.Holder, err = c.Records().Holder(ctx, s.Release.Namespace, s.Release.Name); err != nil {
+			return err
 		}
-		snapshot.checkHolder(time.Now())
+		s.checkHolder(time.Now())
 	}
-	return snapshot, nil
+	return nil
+}
+
+// readSets reads the objects of the active sets.
+func (s *Snapshot) readSets(ctx context.Context, c *runner.Connection, reasons live.Reasons) error {
+	for _, set := range s.Sets.active() {
+		report, err := s.Sets.tree(ctx, c.Client(), set, reasons)
+		if err != nil {
+			return fmt.Errorf("set %s: %w", set.GetName(), err)
+		}
+		if len(s.Trees) == 0 {
+			s.Dependents, s.deadline = report.Nodes, report.Deadline
+		}
+		s.Trees = append(s.Trees, SetTree{Set: set, Nodes: report.Nodes})
+		for _, note := range report.Notes {
+			if !slices.Contains(s.Notes, note) {
+				s.Notes = append(s.Notes, note)
+			}
+		}
+	}
+	return nil
 }
 
 // checkHolder decides whether the holder of the lock seems to be dead. If not, the next look is due when the lock
@@ -97,8 +241,8 @@ func (s *Snapshot) takeDependents(nodes []*display.Node) {
 	for _, node := range nodes {
 		lostLabel := s.confirmOwner(node)
 		recognizeFinished(node)
-		node.State = stateOf(node)
-		if s.Release.State == releases.StateDeleting {
+		node.State = stateOf(node, s.operator())
+		if s.isBeingDeleted() {
 			node.State, node.Wave = stateInDeletion(node, lostLabel), node.Item.DeleteOrder
 		}
 	}
@@ -106,10 +250,32 @@ func (s *Snapshot) takeDependents(nodes []*display.Node) {
 	s.Dependents = nodes
 }
 
-// confirmOwner sets the status of a dependent that does not have the label of the release. It reports whether the
-// object is still a dependent.
+func (s *Snapshot) isBeingDeleted() bool {
+	if s.Release != nil {
+		return s.Release.State == releases.StateDeleting
+	}
+	return s.Component.Object.GetDeletionTimestamp() != nil
+}
+
+// operator returns the prefix of the annotations of the dependents.
+func (s *Snapshot) operator() string {
+	if s.Component != nil {
+		return s.Component.operator
+	}
+	return releases.ReconcilerName
+}
+
+// confirmOwner sets the status of a dependent that does not have the label of the release, or belongs to another
+// component. It reports whether the object is still a dependent.
 func (s *Snapshot) confirmOwner(node *display.Node) (lostLabel bool) {
 	if node.Live == nil {
+		return false
+	}
+	if s.Component != nil {
+		owner := node.Annotation(s.Component.operator + "/" + types.AnnotationKeySuffixOwnerId)
+		if owner != "" && owner != s.Component.id {
+			node.Status, node.Message = display.StatusStolen, "belongs to "+owner
+		}
 		return false
 	}
 	owner := releases.OwnerOf(node.Live)
@@ -129,13 +295,8 @@ func recognizeFinished(node *display.Node) {
 	}
 }
 
-const (
-	digestKey     = releases.ReconcilerName + "/" + types.AnnotationKeySuffixDigest
-	purgeOrderKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixPurgeOrder
-)
-
-// stateOf returns the state of a dependent of a release that is not being deleted.
-func stateOf(node *display.Node) display.State {
+// stateOf returns the state of a dependent of an owner that is not being deleted.
+func stateOf(node *display.Node, operator string) display.State {
 	switch node.Phase {
 	case reconciler.PhaseCompleted:
 		return display.StateCompleted
@@ -147,7 +308,7 @@ func stateOf(node *display.Node) display.State {
 		return leaving(node)
 	case reconciler.PhaseScheduledForApplication:
 		// The phase is recorded after the write, so the object may still have its earlier content.
-		if node.Item.Digest == "" || node.Annotation(digestKey) != node.Item.Digest {
+		if node.Item.Digest == "" || node.Annotation(operator+"/"+types.AnnotationKeySuffixDigest) != node.Item.Digest {
 			return display.StatePending
 		}
 	case reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseReady:
@@ -162,7 +323,7 @@ func stateOf(node *display.Node) display.State {
 	return display.StateUnready
 }
 
-// stateInDeletion returns the state of a dependent of a release that is being deleted.
+// stateInDeletion returns the state of a dependent of an owner that is being deleted.
 func stateInDeletion(node *display.Node, lostLabel bool) display.State {
 	policy := node.Item.DeletePolicy
 	switch {
@@ -188,8 +349,15 @@ func leaving(node *display.Node) display.State {
 }
 
 // Ready reports whether the release was applied successfully, and all its dependents are ready now. It is also ready if
-// the process that applied it did not wait for that, but left nothing to be done.
+// the process that applied it did not wait for that, but left nothing to be done. A component, a set or a deployment is
+// ready if its operator says so about the present generation.
 func (s *Snapshot) Ready() bool {
+	switch {
+	case s.Component != nil:
+		return s.Component.Status.ObservedGeneration == s.Component.Object.GetGeneration() && s.Component.is(component.ConditionTypeReady)
+	case s.Sets != nil:
+		return s.Sets.isReady()
+	}
 	if s.Release == nil || s.Release.State != releases.StateReady && !s.Complete() {
 		return false
 	}
@@ -268,7 +436,7 @@ func (s *Snapshot) nothingLeft() bool {
 		case reconciler.PhaseScheduledForApplication, reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseReady,
 			reconciler.PhaseFailed, reconciler.PhaseKept, reconciler.PhaseCompleted:
 		}
-		return counts(d) && (d.State == display.StatePending || d.Annotation(purgeOrderKey) != "")
+		return counts(d) && (d.State == display.StatePending || d.Annotation(releases.ReconcilerName+"/"+types.AnnotationKeySuffixPurgeOrder) != "")
 	})
 }
 

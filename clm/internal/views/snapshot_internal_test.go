@@ -52,7 +52,7 @@ func TestStates(t *testing.T) {
 			item.DeletePolicy = reconciler.DeletePolicyOrphan
 		}
 		node := &display.Node{Dependent: display.Dependent{Status: test.status, Phase: test.phase}, Missing: test.missing, Item: item}
-		if got := stateOf(node); got != test.want {
+		if got := stateOf(node, releases.ReconcilerName); got != test.want {
 			t.Errorf("%s: got %s, wanted %s", test.reason, got, test.want)
 		}
 		if got := stateInDeletion(node, false); got != test.leaving {
@@ -101,7 +101,7 @@ func TestJobsMayRemoveThemselves(t *testing.T) {
 		object := display.Object{APIVersion: test.version, Kind: test.kind}
 		node := &display.Node{Dependent: display.Dependent{Object: object, Status: status.NotFoundStatus, Phase: test.phase}, Missing: test.missing, Item: &reconciler.InventoryItem{}}
 		recognizeFinished(node)
-		if got := stateOf(node); got != test.want {
+		if got := stateOf(node, releases.ReconcilerName); got != test.want {
 			t.Errorf("%s: got %s, wanted %s", test.reason, got, test.want)
 		}
 	}

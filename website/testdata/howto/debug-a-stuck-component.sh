@@ -14,24 +14,27 @@ log() {
   kubectl config set-cluster component-operator-sandbox --server "http://127.0.0.1:$port"
 }
 
+# What is stuck is not ready.
+clm() { command clm "$@" || [ "$1 $?" = "status 3" ]; }
+
 # The component waits for a Secret.
 before_1() {
   kubectl patch parcelservice sample --type merge -p '{"spec": {"database": {"passwordSecretRef": {"name": "database"}}}}'
   kubectl wait parcelservice sample --for=jsonpath='{.status.conditions[?(@.type=="Ready")].reason}'=Retrying --timeout=1m
 }
 
-before_6() {
+before_4() {
   kubectl create namespace parcel-operator
   kubectl create deployment parcel-operator -n parcel-operator --image example.com/parcel-operator
   kubectl rollout status deployment parcel-operator -n parcel-operator
   log parcel-operator < operator.log
 }
 
-before_7() { kubectl create secret generic database --from-literal password=secret; }
+before_5() { kubectl create secret generic database --from-literal password=secret; }
 
-before_8() { echo started | log shop; }
+before_6() { echo started | log shop; }
 
-before_9() {
+before_7() {
   kubectl apply --server-side -f "$REPOSITORY/examples/objectset-operator/chart/files/crds"
   kubectl wait crd --all --for=condition=Established
   objectset-operator -metrics-bind-address=0 -health-probe-bind-address=0 > objectsets.log 2>&1 &
