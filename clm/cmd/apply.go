@@ -128,22 +128,28 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 		o.Reverts = true
 		o.failed = func(ctx context.Context, p *operation.Plan, failure error) error { return o.revert(ctx, e, p, failure) }
 	}
+	await := &o.Timeout
+	if o.dryRun.isSet() {
+		await = nil
+	}
 	if o.plan != "" {
 		o.Exact = true
 		return o.run(ctx, e, func(s *runner.Connection, namespace string, _ bool) (*operation.Plan, error) {
 			p, err := operation.Load(ctx, s, o.plan, namespace, o.name, o.approved)
-			if err == nil {
-				p.CreateNamespace = p.CreateNamespace || o.createNamespace
-				err = p.AwaitDependencies(ctx, p.Revision.DependsOn, &o.Timeout)
+			if err != nil {
+				return nil, err
 			}
-			return p, err
+			p.CreateNamespace = p.CreateNamespace || o.createNamespace
+			if err := p.AwaitDependencies(ctx, p.Revision.DependsOn, await); err != nil {
+				p.Close()
+				return nil, err
+			}
+			return p, nil
 		})
 	}
 	request := o.request(o.planFlags)
 	request.Announce = func() func() { return e.announce(comparing) }
-	if !o.dryRun.isSet() {
-		request.Await = &o.Timeout
-	}
+	request.Await = await
 	return o.run(ctx, e, func(s *runner.Connection, namespace string, compare bool) (_ *operation.Plan, err error) {
 		request.Namespace = namespace
 		if request.Sources == nil {

@@ -221,6 +221,7 @@ func (o *changeOptions) show(e *environment, p *operation.Plan) error {
 	if !o.compares() {
 		noteUnverified(p)
 	}
+	noteUnready(e, p)
 	err := errors.Join(showPlan(e, e.out, p, o.diff), o.limitDeletions(p), o.refusal(p))
 	if o.dryRun.asksServer() {
 		err = errors.Join(err, refusedByServer(p))

@@ -40,6 +40,12 @@ func (v componentView) head(style display.Style) [][2]string {
 	_, reason, message := status.GetState()
 	state := paint(display.Clean(string(status.State)+", "+reason)) + v.sinceText(time.Now())
 	rows := [][2]string{{"Component", style.Bold(v.Target.String())}, {"State", state}}
+	if v.Component.IsNew() {
+		return [][2]string{{"Component", style.Bold(v.Target.String())}, {"State", style.Yellow("the operator has not reconciled it yet")}}
+	}
+	if v.Component.Problem != "" {
+		rows = append(rows, [2]string{"", style.Yellow(display.Clean(v.Component.Problem))})
+	}
 	if generation := v.Component.Object.GetGeneration(); status.ObservedGeneration != generation {
 		rows = append(rows, [2]string{"", style.Yellow(fmt.Sprintf("the operator has not seen generation %d yet; this is about generation %d", generation, status.ObservedGeneration))})
 	}
@@ -85,6 +91,9 @@ func (v componentView) sinceText(now time.Time) string {
 }
 
 func (v componentView) facts() []fact {
+	if v.Component.IsNew() {
+		return []fact{{v.Target.String(), "the operator has not reconciled it yet"}}
+	}
 	_, reason, message := v.Component.Status.GetState()
 	facts := []fact{{v.Target.String(), fmt.Sprintf("%s, %s: %s", v.Component.Status.State, reason, oneText(message))}}
 	return append(facts, dependentFacts(v.Dependents)...)
@@ -93,7 +102,7 @@ func (v componentView) facts() []fact {
 func (v componentView) object() *unstructured.Unstructured {
 	_, reason, message := v.Component.Status.GetState()
 	status := map[string]any{"state": v.Component.Status.State, "reason": reason, "conditions": v.Component.Conditions(), "dependents": len(v.Component.Inventory)}
-	addKnown(status, map[string]any{"message": message, "revision": v.Component.Status.Revision, "cluster": v.Component.Cluster})
+	addKnown(status, map[string]any{"message": message, "revision": v.Component.Status.Revision, "cluster": v.Component.Cluster, "problem": v.Component.Problem})
 	addSituation(status, v.Snapshot)
 	content := map[string]any{"component": display.ObjectOf(v.Component.Object), "status": status}
 	return resource("Component", v.Target.Namespace, v.Target.Name, content)

@@ -75,12 +75,12 @@ func TestComponents(t *testing.T) {
 		}
 		return objects, nil
 	})
+	demo := testenv.Object(t, "{apiVersion: example.io/v1alpha1, kind: ParcelService, metadata: {name: demo}, spec: {region: nowhere}}")
+	p.create(demo)
+	p.ends([]string{"status", "parcelservice/demo"}, exitNotReady, "Component:  ParcelService PLACE/demo\n", "State:      the operator has not reconciled it yet\n")
 	startOperator(t, scheme, p.namespace, func(mgr ctrl.Manager) error {
 		return component.NewReconciler[*v1alpha1.ParcelService](name, objects, component.ReconcilerOptions{}).SetupWithManager(mgr)
 	})
-	demo := testenv.Object(t, "{apiVersion: example.io/v1alpha1, kind: ParcelService, metadata: {name: demo}, spec: {region: nowhere}}")
-	p.create(demo)
-
 	// The deployment cannot be scheduled; what comes after it waits.
 	testenv.Eventually(t, func() (bool, string) {
 		got := p.clm("status", "parcelservices.example.io/demo")

@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/clm/internal/operation"
@@ -135,12 +134,14 @@ func (o *deleteOptions) findNeededBy(ctx context.Context, e *environment, d *ope
 	if o.ignoreNeededBy {
 		return nil
 	}
-	err := d.FindNeededBy(ctx)
-	if apierrors.IsForbidden(err) {
-		fmt.Fprintf(e.err, "note: it is not known whether other releases depend on it: %s\n", display.Clean(err.Error()))
-		return nil
+	if err := d.FindNeededBy(ctx); err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		return releases.Refused("it is not known whether other releases depend on release %s: %s; to delete it in any case: clm delete %s -n %s --ignore-needed-by",
+			d.Release, err, d.Release.Name, d.Release.Namespace)
 	}
-	return err
+	return nil
 }
 
 // showDeletion lists the objects to delete, the objects to keep, and the hooks.

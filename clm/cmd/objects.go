@@ -128,11 +128,7 @@ func (v objectsView) write(out io.Writer, style display.Style, width int) error 
 			return err
 		}
 	}
-	trees := v.Trees
-	if len(trees) > 1 {
-		trees = trees[:1]
-	}
-	for _, tree := range trees {
+	for _, tree := range v.Trees {
 		if err := writePhases(out, tree.Set, width); err != nil {
 			return err
 		}
@@ -227,7 +223,10 @@ func (v objectsView) facts() []fact {
 		facts = append(facts, fact{condition.Type, fmt.Sprintf("%s, %s: %s", condition.Status, condition.Reason, oneText(condition.Message))})
 	}
 	for _, tree := range v.Trees {
-		facts = append(facts, objectFacts(tree.Nodes)...)
+		for _, fact := range objectFacts(tree.Nodes) {
+			fact.subject += " of set " + tree.Set.GetName()
+			facts = append(facts, fact)
+		}
 	}
 	return facts
 }

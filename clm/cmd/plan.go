@@ -118,9 +118,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 		return err
 	}
 	defer p.Close()
-	for _, text := range p.Unready {
-		fmt.Fprintf(e.err, "note: clm apply will wait: %s\n", display.Clean(text))
-	}
+	noteUnready(e, p)
 	if err := o.print(e, p); err != nil {
 		return err
 	}
@@ -140,6 +138,13 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 		return &exitError{code: exitChanges}
 	}
 	return nil
+}
+
+// noteUnready says which dependencies are not ready.
+func noteUnready(e *environment, p *operation.Plan) {
+	for _, text := range p.Unready {
+		fmt.Fprintf(e.err, "note: a release on which it depends is not ready: %s\n", display.Clean(text))
+	}
 }
 
 // diffFlags control how changes are shown.

@@ -62,6 +62,9 @@ func (e *environment) target(text, namespace string) (views.Target, error) {
 		return views.Target{Namespace: namespace, Name: text}, nil
 	}
 	found, err := kubectlresource.NewBuilder(e.kube).Unstructured().NamespaceParam(namespace).DefaultNamespace().ResourceTypeOrNameArgs(false, text).Flatten().Do().Infos()
+	if err == nil && len(found) != 1 {
+		err = releases.Refused("%q denotes %d objects; must be one", text, len(found))
+	}
 	if err != nil {
 		return views.Target{}, err
 	}

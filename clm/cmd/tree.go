@@ -51,6 +51,7 @@ func runTree(ctx context.Context, e *environment, o treeOptions, name string) er
 	}
 	names := *o.output.flags.OutputFormat == outputName
 	_, err := o.look(ctx, e, name, views.Following{
+		AllSets: true,
 		Reasons: reasons,
 		Show:    func(*views.Snapshot) bool { return false },
 	}, func(snapshot *views.Snapshot) view {

@@ -81,16 +81,22 @@ type Cluster struct {
 	applied []*unstructured.Unstructured
 }
 
+// scheme returns a scheme for one manager, because managers change it.
+func (o Options) scheme(tb testing.TB) *runtime.Scheme {
+	scheme := testenv.Scheme(tb)
+	for _, operator := range o.Operators {
+		operator.InitScheme(scheme)
+	}
+	return scheme
+}
+
 // Start runs the operators until the test ends. The manager serves neither metrics nor probes. If it stops earlier, the
 // test fails.
 func Start(tb testing.TB, options Options) *Cluster {
 	tb.Helper()
 	silence()
 	c := &Cluster{
-		options: options, namespace: testenv.CreateNamespace(tb, true), scheme: testenv.Scheme(tb), requests: &requests.Recorder{}, log: &logTail{}, ended: make(chan struct{}),
-	}
-	for _, operator := range options.Operators {
-		operator.InitScheme(c.scheme)
+		options: options, namespace: testenv.CreateNamespace(tb, true), scheme: options.scheme(tb), requests: &requests.Recorder{}, log: &logTail{}, ended: make(chan struct{}),
 	}
 	var err error
 	if c.client, err = client.NewWithWatch(testenv.Config(tb), client.Options{Scheme: c.scheme}); err != nil {
@@ -242,7 +248,7 @@ func (c *Cluster) WaitFor(tb testing.TB, object client.Object, awaited string, c
 // production. All components must be ready before.
 func (c *Cluster) ExpectNoChanges(tb testing.TB) {
 	tb.Helper()
-	preview, err := component.NewPreview(testenv.Config(tb), c.scheme)
+	preview, err := component.NewPreview(testenv.Config(tb), c.options.scheme(tb))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -258,7 +264,9 @@ func (c *Cluster) ExpectNoChanges(tb testing.TB) {
 			tb.Fatalf("setting up a preview: %v", err)
 		}
 	}
+	count := 0
 	for previewed, err := range preview.Components(c.ctx, component.PreviewOptions{Namespace: c.namespace}) {
+		count++
 		name := fmt.Sprintf("%s %s/%s", previewed.Kind.Kind, previewed.Namespace, previewed.Name)
 		switch {
 		case err != nil:
@@ -272,6 +280,9 @@ func (c *Cluster) ExpectNoChanges(tb testing.TB) {
 				tb.Errorf("%s is ready, but the operator would change it again: %s is %s: %s", name, change.Object, strings.ToLower(string(change.Verb)), change.Reason)
 			}
 		}
+	}
+	if count == 0 {
+		tb.Errorf("there is no component in namespace %s", c.namespace)
 	}
 }
 

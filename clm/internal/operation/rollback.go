@@ -71,6 +71,9 @@ func PlanRollback(ctx context.Context, c *runner.Connection, request RollbackReq
 	plan := &Plan{connection: c, Release: release, intent: intent{
 		Operation: Rollback, New: !resumes(release, request.Number), Revision: to, Adoption: request.Adoption, Approved: request.Approved,
 	}}
+	if err := plan.AwaitDependencies(ctx, to.DependsOn, nil); err != nil {
+		return nil, err
+	}
 	if plan.Content, err = c.Records().Content(ctx, release, to.Number); err != nil {
 		return nil, err
 	}

@@ -54,6 +54,29 @@ func (s *Store) List(ctx context.Context, namespace string) ([]*Release, error) 
 	return found, nil
 }
 
+// NeededBy returns the names of the releases in the same namespace that depend on a release.
+func (s *Store) NeededBy(ctx context.Context, release *Release) ([]string, error) {
+	var needed, unknown []string
+	err := clients.EachListed(ctx, s.client, &corev1.SecretList{}, pageSize, func(secret *corev1.Secret) {
+		if secret.Type != SecretType {
+			return
+		}
+		other := listed(secret)
+		current := other.Current()
+		switch {
+		case current != nil && slices.Contains(current.DependsOn, release.Name):
+			needed = append(needed, other.Name)
+		case other.Problem != "":
+			unknown = append(unknown, other.Name)
+		}
+	}, client.InNamespace(release.Namespace), ours)
+	if err == nil && len(unknown) > 0 {
+		err = fmt.Errorf("the records of these releases cannot be read: %s", strings.Join(unknown, ", "))
+	}
+	slices.Sort(needed)
+	return needed, err
+}
+
 // listed returns the release in an index without the parts that lists do not show: all indexes of a cluster together
 // may be too large.
 func listed(secret *corev1.Secret) *Release {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -33,6 +34,8 @@ type Component struct {
 	Status component.Status
 	// Inventory are the dependents, wherever they are recorded.
 	Inventory []*inventory.Item
+	// Problem is why the inventory is not complete; empty if it is.
+	Problem string
 	// Cluster describes the cluster of the dependents; empty if it is that of the component.
 	Cluster string
 
@@ -42,6 +45,9 @@ type Component struct {
 	id string
 }
 
+// IsNew reports whether no operator has written a status yet.
+func (f *Component) IsNew() bool { return f.Status.State == "" }
+
 // lookAtComponent reads a component and its inventory. The result is nil if the component does not exist.
 func lookAtComponent(ctx context.Context, c *runner.Connection, target Target) (*Component, error) {
 	object := &unstructured.Unstructured{}
@@ -50,16 +56,26 @@ func lookAtComponent(ctx context.Context, c *runner.Connection, target Target) (
 		return nil, client.IgnoreNotFound(err)
 	}
 	name := display.ObjectOf(object).String()
-	if state, _, _ := unstructured.NestedString(object.Object, "status", "state"); state == "" {
-		return nil, releases.Refused("%s is no component: no operator has reported its status.state", name)
-	}
 	found := &Component{Object: object}
 	content, _, _ := unstructured.NestedMap(object.Object, "status")
+	if state, _ := content["state"].(string); state == "" {
+		// A new component has no status, or the default of its definition.
+		group := target.Mapping.GroupVersionKind.Group
+		if delete(content, "observedGeneration"); len(content) > 0 || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") {
+			return nil, releases.Refused("%s is no component: no operator has reported its status.state", name)
+		}
+		return found, nil
+	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &found.Status); err != nil {
 		return nil, fmt.Errorf("reading the status of %s: %w", name, err)
 	}
 	if err := found.recall(ctx, c.Client()); err != nil {
-		return nil, fmt.Errorf("reading the inventory of %s: %w", name, err)
+		// The operator may have replaced the record meanwhile. Otherwise, the rest of the status is worth more than nothing.
+		now := object.DeepCopy()
+		if err := c.Client().Get(ctx, client.ObjectKeyFromObject(object), now); err != nil || now.GetResourceVersion() != object.GetResourceVersion() {
+			return lookAtComponent(ctx, c, target)
+		}
+		found.Problem = "reading the inventory: " + err.Error()
 	}
 	if _, mark, marked := strings.Cut(found.Status.ProcessingDigest, ";cluster="); marked && mark != "local" {
 		uid, host, _ := strings.Cut(mark, "@")
@@ -96,17 +112,21 @@ func (f *Component) recall(ctx context.Context, reader client.Reader) error {
 // identify finds the name of the operator on a dependent: the status does not have it.
 func (f *Component) identify(ctx context.Context, reader client.Reader) {
 	const suffix = "/" + types.AnnotationKeySuffixOwnerId
-	tried := sets.New[inventory.TypeVersionInfo]()
+	const mostTries = 20
+	tried, tries := sets.New[inventory.TypeVersionInfo](), 0
 	for _, item := range f.Inventory {
 		dependent := &metav1.PartialObjectMetadata{}
 		dependent.SetGroupVersionKind(item.GroupVersionKind())
 		if item.UID == "" || tried.Has(item.TypeVersionInfo) {
 			continue
 		}
-		if err := reader.Get(ctx, client.ObjectKey{Namespace: item.Namespace, Name: item.Name}, dependent); err != nil {
-			// It may be gone, or the user may not read this kind.
+		err := reader.Get(ctx, client.ObjectKey{Namespace: item.Namespace, Name: item.Name}, dependent)
+		if tries++; ctx.Err() != nil || tries == mostTries {
+			return
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			// The user may not read this kind, or it is not served.
 			tried.Insert(item.TypeVersionInfo)
-			continue
 		}
 		for key, value := range dependent.Annotations {
 			operator, isOwner := strings.CutSuffix(key, suffix)

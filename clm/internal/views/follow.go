@@ -34,6 +34,8 @@ import (
 type Following struct {
 	// Target need not exist.
 	Target Target
+	// AllSets reads all sets of a deployment that are not archived, not only the current one.
+	AllSets bool
 	// Reasons selects the reasons to read for dependents that are not ready. Defaults to all.
 	Reasons live.Reasons
 	// Show receives a snapshot of the target, at once and after each change, and reports whether to stop. Required.
@@ -66,7 +68,7 @@ func Follow(ctx context.Context, c *runner.Connection, following Following) erro
 	delay, first := firstRetry, true
 	for {
 		began := time.Now()
-		snapshot, err := lookAt(ctx, c, following.Target, following.Reasons)
+		snapshot, err := lookAt(ctx, c, following.Target, following.Reasons, following.AllSets)
 		took := time.Since(began)
 		var next time.Duration
 		switch {
@@ -248,10 +250,26 @@ const (
 // Wait waits until other processes have brought a release, which need not exist yet, to the goal. A timeout of zero
 // means no limit. The error is a NotReadyError after the timeout, and an InterruptedError if the context has ended.
 func Wait(ctx context.Context, c *runner.Connection, namespace, name string, goal Goal, timeout time.Duration) error {
-	full := namespace + "/" + name
-	w := &waiting{goal: goal, name: full, printer: c.Printer(), state: display.Progress{Operation: "wait", Release: full}}
+	w := newWaiting(c, namespace, name, goal)
 	ctx, stop := runner.Limited(ctx, timeout)
 	defer stop()
+	err := w.await(ctx, c, namespace, name, timeout)
+	w.finish(err)
+	return err
+}
+
+// Await is like Wait for GoalReady, as a part of another operation, whose outcome is shown later. The context ends with
+// the timeout.
+func Await(ctx context.Context, c *runner.Connection, namespace, name string, timeout time.Duration) error {
+	return newWaiting(c, namespace, name, GoalReady).await(ctx, c, namespace, name, timeout)
+}
+
+func newWaiting(c *runner.Connection, namespace, name string, goal Goal) *waiting {
+	full := namespace + "/" + name
+	return &waiting{goal: goal, name: full, printer: c.Printer(), state: display.Progress{Operation: "wait", Release: full}}
+}
+
+func (w *waiting) await(ctx context.Context, c *runner.Connection, namespace, name string, timeout time.Duration) error {
 	err := Follow(ctx, c, Following{Target: Target{Namespace: namespace, Name: name}, Reasons: live.MainReasons, Show: w.show, Trouble: w.trouble})
 	switch {
 	case errors.Is(err, runner.ErrTimeout):
@@ -259,7 +277,6 @@ func Wait(ctx context.Context, c *runner.Connection, namespace, name string, goa
 	case err != nil && ctx.Err() != nil:
 		err = &releases.InterruptedError{Waits: w.waits}
 	}
-	w.finish(err)
 	return err
 }
 

@@ -46,9 +46,9 @@ type Snapshot struct {
 	Component *Component
 	// Sets is nil if the target is no set and no deployment, or does not exist.
 	Sets *ObjectSets
-	// Trees are the objects of the active sets.
+	// Trees are the objects of the current set, or of all sets that are not archived.
 	Trees []SetTree
-	// Dependents in the order of their waves; those of the current set.
+	// Dependents in the order of their waves; those of all Trees.
 	Dependents []*display.Node
 	// Notes describe what is missing because the user may not read it.
 	Notes []display.Note
@@ -56,6 +56,7 @@ type Snapshot struct {
 	deadline time.Duration
 	// inspection reads the dependents again.
 	inspection live.Options
+	allSets    bool
 }
 
 // Exists reports whether the target exists.
@@ -76,13 +77,13 @@ func (s *Snapshot) Failed() bool {
 // Look reads a snapshot of a release. Reasons why dependents are not ready take further requests. If the release does
 // not exist, it returns an empty snapshot.
 func Look(ctx context.Context, c *runner.Connection, namespace, name string, reasons live.Reasons) (*Snapshot, error) {
-	return lookAt(ctx, c, Target{Namespace: namespace, Name: name}, reasons)
+	return lookAt(ctx, c, Target{Namespace: namespace, Name: name}, reasons, false)
 }
 
 // lookAt reads a snapshot of a target. If it does not exist, the snapshot is empty.
-func lookAt(ctx context.Context, c *runner.Connection, target Target, reasons live.Reasons) (*Snapshot, error) {
+func lookAt(ctx context.Context, c *runner.Connection, target Target, reasons live.Reasons, allSets bool) (*Snapshot, error) {
 	for {
-		snapshot := &Snapshot{Target: target}
+		snapshot := &Snapshot{Target: target, allSets: allSets}
 		if err := snapshot.find(ctx, c); err != nil || !snapshot.Exists() {
 			return snapshot, err
 		}
@@ -110,7 +111,7 @@ func (s *Snapshot) find(ctx context.Context, c *runner.Connection) (err error) {
 		}
 		s.inspection, err = s.Sets.inspection(c.Client(), s.Sets.Sets[0])
 	case target.Mapping != nil:
-		if s.Component, err = lookAtComponent(ctx, c, target); s.Component != nil {
+		if s.Component, err = lookAtComponent(ctx, c, target); s.Component != nil && s.Component.Cluster == "" {
 			s.inspection = s.Component.inspection(c)
 		}
 	default:
@@ -205,13 +206,24 @@ func (s *Snapshot) read(ctx context.Context, c *runner.Connection, reasons live.
 
 // readSets reads the objects of the active sets.
 func (s *Snapshot) readSets(ctx context.Context, c *runner.Connection, reasons live.Reasons) error {
-	for _, set := range s.Sets.active() {
+	sets := s.Sets.active()
+	if !s.allSets {
+		sets = sets[:min(len(sets), 1)]
+	}
+	s.inspection.Items = nil
+	for _, set := range sets {
+		options, err := s.Sets.inspection(c.Client(), set)
+		if err != nil {
+			return fmt.Errorf("set %s: %w", set.GetName(), err)
+		}
+		s.inspection.Items = append(s.inspection.Items, options.Items...)
 		report, err := s.Sets.tree(ctx, c.Client(), set, reasons)
 		if err != nil {
 			return fmt.Errorf("set %s: %w", set.GetName(), err)
 		}
-		if len(s.Trees) == 0 {
-			s.Dependents, s.deadline = report.Nodes, report.Deadline
+		s.Dependents = append(s.Dependents, report.Nodes...)
+		if s.deadline == 0 || report.Deadline > 0 && report.Deadline < s.deadline {
+			s.deadline = report.Deadline
 		}
 		s.Trees = append(s.Trees, SetTree{Set: set, Nodes: report.Nodes})
 		for _, note := range report.Notes {
