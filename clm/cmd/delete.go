@@ -97,7 +97,7 @@ func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *runner.C
 		return err
 	}
 	defer d.Close()
-	if err := o.findNeededBy(ctx, e, d); err != nil {
+	if err := o.findNeededBy(ctx, d); err != nil {
 		return err
 	}
 	c := e.consent(o.yes || o.dryRun.isSet(), false)
@@ -130,7 +130,7 @@ func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *runner.C
 }
 
 // findNeededBy finds the releases that depend on the one to delete, unless the user does not care.
-func (o *deleteOptions) findNeededBy(ctx context.Context, e *environment, d *operation.Deletion) error {
+func (o *deleteOptions) findNeededBy(ctx context.Context, d *operation.Deletion) error {
 	if o.ignoreNeededBy {
 		return nil
 	}

@@ -8,6 +8,7 @@ package snippets
 import (
 	"context"
 	"embed"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -27,12 +28,15 @@ import (
 	"github.com/component-operator/runtime/pkg/operatortest"
 	"github.com/component-operator/runtime/pkg/probes"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/secrets"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
 // What the pages leave out.
 var (
+	_ = credentials
+
 	chartFS, manifestsFS embed.FS
 	name                 string
 	content              []byte
@@ -211,4 +215,30 @@ func TestReferences(t *testing.T) {
 func annotated(ctx context.Context, job *batchv1.Job) error {
 	err := generator.Annotate(ctx, job, types.AnnotationKeySuffixApplyOrder, "-1")
 	return err
+}
+
+func credentials(ctx context.Context, _, name string, parameters types.Unstructurable) ([]client.Object, error) {
+	source, err := generator.SecretsFromContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// A user who changes spec.passwordVersion gets another password.
+	version := fmt.Sprint(parameters.ToUnstructured()["passwordVersion"])
+	password, err := source.Password("database/"+version, secrets.PasswordOptions{Length: 24})
+	if err != nil {
+		return nil, err
+	}
+	authority, err := source.Authority("ca", secrets.AuthorityOptions{})
+	if err != nil {
+		return nil, err
+	}
+	pair, err := authority.Sign("server", secrets.CertificateOptions{DNSNames: []string{name + ".shop.svc"}})
+	if err != nil {
+		return nil, err
+	}
+	return []client.Object{&corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Data:       map[string][]byte{"password": []byte(password), "ca.crt": pair.CA, "tls.crt": pair.Certificate, "tls.key": pair.PrivateKey},
+	}}, nil
 }

@@ -43,6 +43,7 @@ func TestSnippetsCompile(t *testing.T) {
 		"how-to/kubebuilder.md":       {"examples/kubebuilder-operator/api/v1alpha1/guestbook_types.go", "examples/kubebuilder-operator/internal/controller/guestbook_controller.go"},
 
 		"how-to/depend-on-other-components.md": {snippets},
+		"how-to/generate-secrets.md":           {snippets},
 		"how-to/grant-permissions.md":          {snippets},
 		"how-to/restrict-tenants.md":           {snippets},
 		"how-to/run-several-replicas.md":       {snippets},

@@ -23,6 +23,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/secrets"
 )
 
 // Key is the key of a value in the context that generators are called with.
@@ -43,6 +44,8 @@ var (
 	ComponentDigest    = Key[string]{"component digest", "ComponentDigest"}
 	ComponentRevision  = Key[int64]{"component revision", "ComponentRevision"}
 	Installed          = Key[bool]{"installation state", "Installed"}
+	// Secrets is the source of generated secrets.
+	Secrets = Key[*secrets.Source]{"source of generated secrets", "Secrets"}
 	// ReleaseHooks demands objects with the annotation release-hook, which the caller must not apply with the others.
 	ReleaseHooks = Key[bool]{"release hooks", "ReleaseHooks"}
 	// NoLocalLookup makes templates fail that call localLookup or one of its variants. Go code is not affected.
@@ -63,6 +66,9 @@ func (k Key[T]) From(ctx context.Context) (T, error) {
 	}
 	const advice = "the caller of the generator (a reconciler, or a unit test) has to set Surroundings.%s of generator.NewContext"
 	err := fmt.Errorf("%s not found in context: "+advice, k.name, k.field)
+	if k.field == Secrets.field {
+		err = fmt.Errorf("%w; reconcilers need the option GeneratedSecrets for it", err)
+	}
 	if k.field == Client.field || k.field == LocalClient.field {
 		err = fmt.Errorf("%w; post-read hooks have no clients, and hooks of a deletion have none for a lost cluster", err)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/secrets"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -115,7 +116,9 @@ func (p *pass) deleteAll(ctx context.Context, reason string) outcomes.Outcome {
 }
 
 func (p *pass) ensureFinalizer(ctx context.Context) outcomes.Outcome {
-	return outcomes.Of(p.handle.ChangeFinalizers(ctx, p.worker.options.finalizers().With))
+	err := p.handle.ChangeFinalizers(ctx, p.worker.options.finalizers().With)
+	p.finalized = err == nil
+	return outcomes.Of(err)
 }
 
 func (p *pass) beforeReconcile(ctx context.Context) outcomes.Outcome {
@@ -390,6 +393,11 @@ const longestCall = queue.LongestPass - time.Minute
 // generate returns the dependents, and the deletion hooks.
 func (p *pass) generate(ctx context.Context) (*generation.Result, error) {
 	target := p.destination.Target()
+	source, err := p.secretSource(ctx)
+	if err != nil {
+		return nil, err
+	}
+	called := false
 	result, err := generation.Generate(p.hookContext(ctx), p.worker.calls, &p.memory.generation, generation.Request{
 		Component: p.key,
 		Generator: p.worker.generator,
@@ -403,12 +411,16 @@ func (p *pass) generate(ctx context.Context) (*generation.Result, error) {
 			Revision:    p.status.Revision,
 			Installed:   p.isInstalled(),
 			Target:      target.ID,
+			Seed:        p.seed.Version(),
 		},
 		Timeout:    min(p.settings.timing.timeout, longestCall),
 		Reconciler: p.worker.name,
 		Scheme:     target.Client.Scheme(),
-		Prepare:    func() (context.Context, types.Unstructurable) { return p.forGenerator(ctx) },
-		Slow:       func(message string) { p.announceSlow(ctx, message) },
+		Prepare: func() (context.Context, types.Unstructurable) {
+			called = true
+			return p.forGenerator(ctx, source)
+		},
+		Slow: func(message string) { p.announceSlow(ctx, message) },
 		LookedAtTypes: func(looked bool) {
 			if looked {
 				target.WatchTypes()
@@ -420,7 +432,18 @@ func (p *pass) generate(ctx context.Context) (*generation.Result, error) {
 	if !isUnfinished(err) {
 		p.memory.ungenerated = false
 	}
+	if called && err == nil {
+		p.seed.NoteRenewal(source)
+	}
 	return result, err
+}
+
+// secretSource returns the source of generated secrets; nil without the option GeneratedSecrets.
+func (p *pass) secretSource(ctx context.Context) (*secrets.Source, error) {
+	if !p.worker.options.GeneratedSecrets {
+		return nil, nil
+	}
+	return p.seed.Source(ctx, p.finalized, p.worker.options.Clock.Now())
 }
 
 // announceSlow reports in the status that the generator takes long, once for each declaration. Later calls must not
@@ -447,7 +470,7 @@ func (p *pass) isInstalled() bool {
 // forGenerator returns the context and the parameters of the generator, which may still use them when the pass has
 // ended. The component in the context is a copy, including its inventory; the cost depends on its size. The parameters
 // are not copied, because an author's DeepCopy may omit loaded references; passes do not change the spec.
-func (p *pass) forGenerator(ctx context.Context) (context.Context, types.Unstructurable) {
+func (p *pass) forGenerator(ctx context.Context, source *secrets.Source) (context.Context, types.Unstructurable) {
 	component, ok := p.component.DeepCopyObject().(Component)
 	if !ok {
 		component = p.component
@@ -456,6 +479,7 @@ func (p *pass) forGenerator(ctx context.Context) (context.Context, types.Unstruc
 		ReconcilerName: p.worker.name, Client: p.destination.Target().Client, LocalClient: p.worker.local,
 		Component: component, ComponentNamespace: p.key.Namespace, ComponentName: p.key.Name,
 		ComponentDigest: p.declared.Digest.Value, ComponentRevision: p.status.Revision, Installed: p.isInstalled(),
+		Secrets: source,
 	})
 	if len(p.worker.options.AllowedTargets) > 0 {
 		ctx = clients.WithHosts(ctx, p.worker.options.AllowedTargets)

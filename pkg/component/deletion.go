@@ -225,6 +225,11 @@ func (p *pass) removal(what string, remove func(context.Context) (complete bool,
 	}
 }
 
+// removeSeed deletes the seed of generated secrets, unless dependents stay that may have such secrets.
+func (p *pass) removeSeed(ctx context.Context) (complete bool, err error) {
+	return p.seed.Remove(ctx, p.orphaning || p.leaving)
+}
+
 func (p *pass) removeFinalizer(ctx context.Context) outcomes.Outcome {
 	err := p.handle.ChangeFinalizers(ctx, p.worker.options.finalizers().Without)
 	if err != nil {

@@ -60,6 +60,10 @@ type pass struct {
 	handle        *resource.Handle
 	record        *records.Record
 	deletionHooks *records.Hooks
+	// seed is that of generated secrets.
+	seed *records.Seed
+	// finalized is set once the component has our finalizer, so that objects beside it can be created.
+	finalized bool
 	// destination is the cluster of the dependents, and the next one if they move.
 	destination *targets.Destination
 	// stay limits the duration of the pass.
@@ -69,6 +73,8 @@ type pass struct {
 	declared declaration
 	// orphaning is set if the component is being deleted and its dependents must be orphaned.
 	orphaning bool
+	// leaving is set if dependents stay when the component is deleted, because their delete policies say so.
+	leaving bool
 	// needs are the objects that have to be ready before the dependents are applied. There are none while the component
 	// is being deleted.
 	needs []dependency
@@ -119,6 +125,7 @@ func (p *pass) openRooms() {
 	stores := &records.Stores{Handle: p.handle, StateNamespace: p.worker.options.StateNamespace}
 	p.record = records.Open(p.status.fields(), &p.memory.record, stores, p.worker.options.inlineLimit)
 	p.deletionHooks = records.OpenHooks(&p.memory.hooks, p.record, stores, &p.status.DeletionHooks, func() bool { return p.orphaning })
+	p.seed = records.OpenSeed(&p.memory.seed, p.record, stores, &p.status.Seed)
 	p.destination = targets.OpenDestination(p.handle, p.record, p.deletionHooks, targets.DestinationOptions{
 		Inventory: &p.status.Inventory, OwnCluster: p.worker.clusterID, Connector: p.worker.targets,
 		Identity: p.identity, Local: p.localIdentity,
@@ -255,6 +262,7 @@ type memory struct {
 	resource   resource.Memory
 	record     records.Memory
 	hooks      records.HookMemory
+	seed       records.SeedMemory
 	stay       queue.StayMemory
 	declared   digestMemory
 	generation generation.Memory

@@ -248,6 +248,12 @@ type ReconcilerOptions struct {
 	// DisableLocalLookup makes templates fail that call localLookup or a related function. These functions read the
 	// cluster of the component as the operator itself, regardless of DefaultServiceAccount. Defaults to false.
 	DisableLocalLookup bool
+	// GeneratedSecrets keeps a seed for each component, from which generators derive passwords, keys and certificates; see
+	// package secrets. The seed is in a Secret beside the component, named after kind and name, such as
+	// "webshop.demo.seed"; for cluster-scoped components, in the StateNamespace. The operator needs the permission to get,
+	// create, patch and delete Secrets there. Who may read the Secret knows all generated secrets. If the seed is lost, the
+	// component is refused. Defaults to false.
+	GeneratedSecrets bool
 	// CrossNamespaceDependencies lets namespaced components depend on objects outside of their namespace, and refer to
 	// values of such objects. Users who may create a component then learn something about all objects that the operator
 	// may read, and can keep components of others from being deleted. Defaults to false.

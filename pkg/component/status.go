@@ -73,6 +73,8 @@ type Status struct {
 	InventoryRecord *InventoryRecord `json:"inventoryRecord,omitempty"`
 	// DeletionHooks says where the objects are stored that are applied when the component is deleted.
 	DeletionHooks *DeletionHooks `json:"deletionHooks,omitempty"`
+	// Seed says from what the secrets of the component are generated, if the operator has the option GeneratedSecrets.
+	Seed *Seed `json:"seed,omitempty"`
 	// Rollout says which version of the operator the component has, if the operator limits how its versions are rolled
 	// out.
 	Rollout *RolloutStatus `json:"rollout,omitempty"`
@@ -237,6 +239,8 @@ type (
 	CompletedDependent = inventory.CompletedDependent
 	// DeletionHooks refers to objects that are applied when the component is deleted.
 	DeletionHooks = inventory.DeletionHooks
+	// Seed refers to the seed from which the secrets of a component are generated.
+	Seed = inventory.Seed
 	// DeletionStage says how far the deletion of a component with deletion hooks has come.
 	DeletionStage = inventory.DeletionStage
 )

@@ -20,6 +20,7 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -57,6 +58,7 @@ func (p *pass) steps() []step {
 			p.runPostDeleteHooks,        // apply post-delete hooks among the manifests, and wait for them
 			p.afterDelete,               // the author's post-delete hooks
 			p.removal("Secrets with deletion hooks", p.deletionHooks.Remove),
+			p.removal("the Secret with the seed", p.removeSeed),
 			p.removal("chunks of the inventory", p.record.Remove),
 			p.leaveDependencies, // let what the component depends on be deleted
 			p.removeFinalizer,   // end the deletion
@@ -116,7 +118,11 @@ func (p *pass) acknowledge(context.Context) outcomes.Outcome {
 
 // recall loads the inventory into memory.
 func (p *pass) recall(ctx context.Context) outcomes.Outcome {
-	return outcomes.Of(p.record.Recall(ctx))
+	err := p.record.Recall(ctx)
+	p.leaving = slices.ContainsFunc(p.status.Inventory, func(item *reconciler.InventoryItem) bool {
+		return item.DeletePolicy == reconciler.DeletePolicyOrphan || item.DeletePolicy == reconciler.DeletePolicyOrphanOnDelete
+	})
+	return outcomes.Of(err)
 }
 
 func (p *pass) checkSuspended(context.Context) outcomes.Outcome {

@@ -644,6 +644,11 @@ func (in *Status) DeepCopyInto(out *Status) {
 		*out = new(DeletionHooks)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Seed != nil {
+		in, out := &in.Seed, &out.Seed
+		*out = new(Seed)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Rollout != nil {
 		in, out := &in.Rollout, &out.Rollout
 		*out = new(RolloutStatus)

@@ -28,6 +28,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/secrets"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -154,6 +155,12 @@ func ReleaseHooksFromContext(ctx context.Context) bool {
 	return err == nil && wanted
 }
 
+// SecretsFromContext returns the source of generated secrets. It fails unless the reconciler has the option
+// GeneratedSecrets. Taking the source leaves a generator pure.
+func SecretsFromContext(ctx context.Context) (*secrets.Source, error) {
+	return generating.Secrets.From(ctx)
+}
+
 // DiscoveryFromContext returns the discovery information of the target cluster. Reading it takes three requests; the
 // result is cached for some minutes, or until types are added to the cluster or removed. A registered API that does not
 // answer is no error. Calling this function makes the result of the generator depend on this information only, not on
@@ -205,6 +212,8 @@ type Surroundings struct {
 	ComponentRevision int64
 	// Installed reports that all objects of the component were ready at least once, in an earlier revision.
 	Installed bool
+	// Secrets is the source of generated secrets. It may be nil.
+	Secrets *secrets.Source
 	// ReleaseHooks makes the generator also return the objects for tests and rollbacks, with the annotation
 	// release-hook. The caller must not apply them with the others.
 	ReleaseHooks bool
@@ -231,6 +240,9 @@ func NewContext(ctx context.Context, surroundings Surroundings) context.Context 
 	}
 	if s.Discovery != nil {
 		ctx = generating.Discovery.With(ctx, s.Discovery)
+	}
+	if s.Secrets != nil {
+		ctx = generating.Secrets.With(ctx, s.Secrets)
 	}
 	if s.ReleaseHooks {
 		ctx = generating.ReleaseHooks.With(ctx, true)

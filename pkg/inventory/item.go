@@ -311,6 +311,24 @@ type DeletionHooks struct {
 	Inventory []*Item `json:"inventory,omitempty"`
 }
 
+// +kubebuilder:object:generate=true
+
+// Seed refers to the seed from which the secrets of a component are generated. It is stored in a Secret beside the
+// component.
+type Seed struct {
+	// Secret is the name of the Secret.
+	// +optional
+	Secret string `json:"secret"`
+	// Checksum is the hexadecimal SHA-256 of the seed, which cannot be guessed; "lost" if it is not known which seed the
+	// component had. If a user empties it, the seed in the Secret is accepted, or a new one is made.
+	// +optional
+	Checksum string `json:"checksum"`
+	// RenewedAt is when certificates were renewed last; unset before the first time.
+	RenewedAt *metav1.Time `json:"renewedAt,omitempty"`
+	// RenewAt is when the next certificate has to be renewed; unset if there is none.
+	RenewAt *metav1.Time `json:"renewAt,omitempty"`
+}
+
 // DeletionStage says how far the deletion of a component with deletion hooks has come.
 type DeletionStage string
 

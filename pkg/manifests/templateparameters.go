@@ -39,8 +39,8 @@ type TemplateParameterTransformer struct {
 }
 
 var (
-	_ ParameterTransformer = &TemplateParameterTransformer{}
-	_ Pure                 = &TemplateParameterTransformer{}
+	_ ContextParameterTransformer = &TemplateParameterTransformer{}
+	_ Pure                        = &TemplateParameterTransformer{}
 )
 
 // NewTemplateParameterTransformer returns a transformer for the template in the file at the given path. It reads the
@@ -48,13 +48,13 @@ var (
 //
 // The template's data are the parameters, and the namespace and name of the dependents as .Namespace and .Name, which
 // override parameters of these names. The functions are sprig's (without env, expandenv and getHostByName), those of
-// kustomizations for YAML, JSON, bits and addresses, and include and tpl. None of them reads a cluster.
+// kustomizations for YAML, JSON, bits, addresses and generated secrets, and include and tpl. None of them reads a cluster.
 func NewTemplateParameterTransformer(fsys fs.FS, path string) (*TemplateParameterTransformer, error) {
 	raw, err := readTemplate(fsys, path)
 	if err != nil {
 		return nil, fmt.Errorf("reading parameter template: %w", err)
 	}
-	set, err := templating.Parse([]templating.File{{Name: path, Text: string(raw)}}, templating.Options{})
+	set, err := templating.Parse([]templating.File{{Name: path, Text: string(raw)}}, templating.Options{Functions: templating.SecretFunctions(context.Background())})
 	if err != nil {
 		return nil, fmt.Errorf("parsing parameter template: %w", err)
 	}
@@ -69,14 +69,21 @@ func readTemplate(fsys fs.FS, name string) ([]byte, error) {
 	return fs.ReadFile(fsys, path.Clean(strings.TrimLeft(name, "/")))
 }
 
-// TransformParameters renders the template. An error names the file and, if the template fails, the line.
+// TransformParameters is TransformParametersContext without a context, so without generated secrets.
 func (t *TemplateParameterTransformer) TransformParameters(namespace string, name string, parameters types.Unstructurable) (types.Unstructurable, error) {
+	return t.TransformParametersContext(context.Background(), namespace, name, parameters)
+}
+
+// TransformParametersContext renders the template. An error names the file and, if the template fails, the line.
+func (t *TemplateParameterTransformer) TransformParametersContext(
+	ctx context.Context, namespace string, name string, parameters types.Unstructurable,
+) (types.Unstructurable, error) {
 	data, err := manifest.Normalize(manifest.ValuesOf(parameters))
 	if err != nil {
 		return nil, err
 	}
 	data["Namespace"], data["Name"] = namespace, name
-	renderer, err := t.set.Renderer(nil)
+	renderer, err := t.set.Renderer(templating.SecretFunctions(ctx))
 	if err != nil {
 		return nil, err
 	}

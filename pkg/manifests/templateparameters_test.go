@@ -4,20 +4,66 @@
 package manifests_test
 
 import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/secrets"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
 func templateFS(text string) fstest.MapFS {
 	return fstest.MapFS{"dir/parameters.yaml": {Data: []byte(text)}}
+}
+
+// TestGeneratedSecretsInTemplates uses the source in the context.
+func TestGeneratedSecretsInTemplates(t *testing.T) {
+	t.Parallel()
+	const text = `password: {{ generatedPassword "db" 24 }}
+bytes: {{ generatedBytes "key" 4 | toString | b64enc }}
+uuid: {{ generatedUUID "id" }}
+tls: {{ generatedCertificate "server" "a.b" (printf "%s.svc" .Name) | toJson }}
+ssh: {{ generatedSSHKey "git" | toJson }}`
+	transformer, err := manifests.NewTemplateParameterTransformer(templateFS(text), "dir/parameters.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := transformer.TransformParameters("ns", "name", types.UnstructurableMap{}); err == nil || !strings.Contains(err.Error(), "reconcilers need the option GeneratedSecrets for it") {
+		t.Errorf("without a source: %v", err)
+	}
+	source, err := secrets.New(make([]byte, secrets.SeedSize), time.Now(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	generate := manifests.NewGenerator(generator.Func(func(_ context.Context, _, _ string, parameters types.Unstructurable) ([]client.Object, error) {
+		content := parameters.ToUnstructured()
+		if password, _ := source.Password("db", secrets.PasswordOptions{Length: 24}); content["password"] != password || len(content) != 5 {
+			t.Errorf("got %v", content)
+		}
+		tls, _ := content["tls"].(map[string]any)
+		encoded, _ := tls["certificate"].(string)
+		if block, _ := pem.Decode([]byte(encoded)); block == nil {
+			t.Errorf("no certificate: %v", tls)
+		} else if certificate, err := x509.ParseCertificate(block.Bytes); err != nil || certificate.VerifyHostname("name.svc") != nil {
+			t.Errorf("got %v, %v", certificate.DNSNames, err)
+		}
+		return nil, nil
+	})).WithParameterTransformer(transformer)
+	ctx := generator.NewContext(t.Context(), generator.Surroundings{Secrets: source})
+	if _, err := generate.Generate(ctx, "ns", "name", types.UnstructurableMap{}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestTemplateParameters(t *testing.T) {

@@ -83,6 +83,7 @@ type Cluster struct {
 
 // scheme returns a scheme for one manager, because managers change it.
 func (o Options) scheme(tb testing.TB) *runtime.Scheme {
+	tb.Helper()
 	scheme := testenv.Scheme(tb)
 	for _, operator := range o.Operators {
 		operator.InitScheme(scheme)

@@ -37,6 +37,11 @@
 //	kubernetesVersion, apiResources     what the target cluster is
 //	listFiles PATTERN, existsFile PATH, files of the kustomization, including ignored ones, and included
 //	readFile PATH                       files; readFile returns bytes
+//	generatedPassword NAME LENGTH,      secrets that are the same in each call, if the reconciler has the
+//	generatedBytes NAME SIZE,           option GeneratedSecrets; see package secrets
+//	generatedUUID NAME,
+//	generatedCertificate NAME HOST...,
+//	generatedSSHKey NAME
 //
 // A missing key renders as nothing. At most 16 MiB of text are rendered, and include and tpl nest at most 1000 times.
 //

@@ -50,6 +50,7 @@ func (o *occasion) functions() map[string]any {
 		"apiResources":      o.apiResources,
 	}
 	maps.Copy(functions, o.lookups())
+	maps.Copy(functions, templating.SecretFunctions(o.ctx))
 	return functions
 }
 

@@ -95,6 +95,8 @@ type Inputs struct {
 	Revision    int64             `json:"revision"`
 	Installed   bool              `json:"installed"`
 	Target      string            `json:"target"`
+	// Seed identifies the seed of generated secrets, and the time for which they are generated.
+	Seed string `json:"seed"`
 }
 
 // Request describes the component to generate dependents for.
