@@ -5,6 +5,7 @@ package templating
 
 import (
 	"context"
+	"net"
 
 	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/secrets"
@@ -30,7 +31,15 @@ func SecretFunctions(ctx context.Context) map[string]any {
 				if err != nil {
 					return nil, err
 				}
-				pair, err := authority.Sign(name, secrets.CertificateOptions{DNSNames: hosts})
+				options := secrets.CertificateOptions{}
+				for _, host := range hosts {
+					if address := net.ParseIP(host); address != nil {
+						options.IPAddresses = append(options.IPAddresses, address)
+					} else {
+						options.DNSNames = append(options.DNSNames, host)
+					}
+				}
+				pair, err := authority.Sign(name, options)
 				return map[string]any{"ca": string(pair.CA), "certificate": string(pair.Certificate), "privateKey": string(pair.PrivateKey)}, err
 			})
 		},

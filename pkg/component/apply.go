@@ -116,7 +116,14 @@ func (p *pass) deleteAll(ctx context.Context, reason string) outcomes.Outcome {
 }
 
 func (p *pass) ensureFinalizer(ctx context.Context) outcomes.Outcome {
-	err := p.handle.ChangeFinalizers(ctx, p.worker.options.finalizers().With)
+	finalizers := p.worker.options.finalizers()
+	if p.worker.options.GeneratedSecrets && !finalizers.On(p.component.GetFinalizers()) {
+		// A component with our finalizer and without a status has lost its status, and perhaps a seed.
+		if err := p.record.SaveStatus(ctx); err != nil {
+			return outcomes.Of(err)
+		}
+	}
+	err := p.handle.ChangeFinalizers(ctx, finalizers.With)
 	p.finalized = err == nil
 	return outcomes.Of(err)
 }
@@ -141,7 +148,7 @@ func (p *pass) apply(ctx context.Context) outcomes.Outcome {
 	if o.Kind != outcomes.Continue {
 		return o
 	}
-	if err := p.deletionHooks.Record(ctx, generated.Hooks, generated.Version(), p.declared.Digest.Key); err != nil {
+	if err := p.deletionHooks.Record(ctx, generated.Hooks, generated.Version(), p.digestKey()); err != nil {
 		return outcomes.Of(err)
 	}
 	result, err := p.applyRequest(ctx, request)
@@ -267,6 +274,14 @@ func isSuspending(object client.Object) bool {
 	return ok
 }
 
+// digestKey returns the key for digests of dependents, which may have secrets.
+func (p *pass) digestKey() []byte {
+	if !p.worker.options.GeneratedSecrets {
+		return p.declared.Digest.Key
+	}
+	return slices.Concat(p.declared.Digest.Key, p.seed.Key())
+}
+
 // request returns the request to the engine.
 func (p *pass) request(generated *generation.Result, judge status.Judge) reconciler.ApplyRequest {
 	return reconciler.ApplyRequest{
@@ -275,7 +290,7 @@ func (p *pass) request(generated *generation.Result, judge status.Judge) reconci
 		Version:      generated.Version(),
 		Digest:       p.declared.Digest.Value,
 		FormerDigest: p.declared.Digest.Former,
-		DigestKey:    p.declared.Digest.Key,
+		DigestKey:    p.digestKey(),
 		Policies:     p.settings.policies,
 		Judge:        judge,
 		Deletions: reconciler.Deletions{
@@ -393,7 +408,8 @@ const longestCall = queue.LongestPass - time.Minute
 // generate returns the dependents, and the deletion hooks.
 func (p *pass) generate(ctx context.Context) (*generation.Result, error) {
 	target := p.destination.Target()
-	source, err := p.secretSource(ctx)
+	now := p.worker.options.Clock.Now()
+	source, err := p.secretSource(ctx, now)
 	if err != nil {
 		return nil, err
 	}
@@ -432,18 +448,19 @@ func (p *pass) generate(ctx context.Context) (*generation.Result, error) {
 	if !isUnfinished(err) {
 		p.memory.ungenerated = false
 	}
-	if called && err == nil {
-		p.seed.NoteRenewal(source)
+	if called && err == nil && !p.seed.NoteRenewal(source, now) {
+		// Its certificates are outdated: the component had none before, or its status was lost. Now the time is right.
+		return p.generate(ctx)
 	}
 	return result, err
 }
 
 // secretSource returns the source of generated secrets; nil without the option GeneratedSecrets.
-func (p *pass) secretSource(ctx context.Context) (*secrets.Source, error) {
+func (p *pass) secretSource(ctx context.Context, now time.Time) (*secrets.Source, error) {
 	if !p.worker.options.GeneratedSecrets {
 		return nil, nil
 	}
-	return p.seed.Source(ctx, p.finalized, p.worker.options.Clock.Now())
+	return p.seed.Source(ctx, p.finalized, now)
 }
 
 // announceSlow reports in the status that the generator takes long, once for each declaration. Later calls must not

@@ -225,9 +225,20 @@ func (p *pass) removal(what string, remove func(context.Context) (complete bool,
 	}
 }
 
-// removeSeed deletes the seed of generated secrets, unless dependents stay that may have such secrets.
+// noteKept finds out, before the first dependent is deleted, whether some stay that may have generated secrets.
+func (p *pass) noteKept(context.Context) outcomes.Outcome {
+	stays := slices.ContainsFunc(p.status.Inventory, func(item *reconciler.InventoryItem) bool {
+		return item.DeletePolicy == reconciler.DeletePolicyOrphan || item.DeletePolicy == reconciler.DeletePolicyOrphanOnDelete
+	})
+	if stays || p.orphaning || p.destination.Abandoned() {
+		p.seed.NoteKept()
+	}
+	return outcomes.Proceed
+}
+
+// removeSeed deletes the seed of generated secrets, unless dependents stay.
 func (p *pass) removeSeed(ctx context.Context) (complete bool, err error) {
-	return p.seed.Remove(ctx, p.orphaning || p.leaving)
+	return p.seed.Remove(ctx, p.worker.options.GeneratedSecrets, p.orphaning || p.destination.Abandoned())
 }
 
 func (p *pass) removeFinalizer(ctx context.Context) outcomes.Outcome {

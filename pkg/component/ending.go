@@ -71,6 +71,9 @@ func (p *pass) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, e
 	} else {
 		d.requeue = p.noteHealth(o, d, now)
 	}
+	if until := p.seed.Until(now.Time); until > 0 && d.requeue > 0 {
+		d.requeue = min(d.requeue, until)
+	}
 	p.countFailures(o)
 	if generation.Is(o.Err) {
 		d.next = p.panicDelay()

@@ -73,8 +73,6 @@ type pass struct {
 	declared declaration
 	// orphaning is set if the component is being deleted and its dependents must be orphaned.
 	orphaning bool
-	// leaving is set if dependents stay when the component is deleted, because their delete policies say so.
-	leaving bool
 	// needs are the objects that have to be ready before the dependents are applied. There are none while the component
 	// is being deleted.
 	needs []dependency

@@ -249,8 +249,8 @@ type ReconcilerOptions struct {
 	// cluster of the component as the operator itself, regardless of DefaultServiceAccount. Defaults to false.
 	DisableLocalLookup bool
 	// GeneratedSecrets keeps a seed for each component, from which generators derive passwords, keys and certificates; see
-	// package secrets. The seed is in a Secret beside the component, named after kind and name, such as
-	// "webshop.demo.seed"; for cluster-scoped components, in the StateNamespace. The operator needs the permission to get,
+	// package secrets. The seed is in a Secret beside the component, named after type and name, such as
+	// "webshop.example.io.demo.seed"; for cluster-scoped components, in the StateNamespace. The operator needs the permission to get,
 	// create, patch and delete Secrets there. Who may read the Secret knows all generated secrets. If the seed is lost, the
 	// component is refused. Defaults to false.
 	GeneratedSecrets bool

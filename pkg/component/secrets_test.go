@@ -70,7 +70,7 @@ func TestGeneratedSecrets(t *testing.T) {
 	r.create(widget)
 	awaitReady(r, widget)
 	first := r.generated()
-	seed := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "widget.demo.seed"}}
+	seed := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "widget.component-test.example.io.demo.seed"}}
 	read := func() {
 		t.Helper()
 		if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(seed), seed); err != nil {
@@ -112,6 +112,14 @@ func TestGeneratedSecrets(t *testing.T) {
 		t.Errorf("after the renewal: %v, valid until %v, revision %d", err, certificate.NotAfter, widget.Status.Revision)
 	}
 
+	// Without the status, the operator still knows that the first certificate has ended.
+	restart(func() { r.wipe(widget) })
+	awaitReady(r, widget)
+	block, _ = pem.Decode(r.generated()["certificate"])
+	if certificate, err := x509.ParseCertificate(block.Bytes); err != nil || !certificate.NotAfter.After(now.Now().Add(30*24*time.Hour)) {
+		t.Errorf("without the status: %v, valid until %v", err, certificate.NotAfter)
+	}
+
 	// A lost seed is named, and nothing is generated anew until somebody says so.
 	lose := func() {
 		t.Helper()
@@ -133,7 +141,7 @@ func TestGeneratedSecrets(t *testing.T) {
 		}
 	}
 	restart(lose)
-	refused("secrets cannot be generated: Secret " + r.namespace + "/widget.demo.seed does not exist any more; restore it, or accept other secrets from now on: kubectl patch widget demo -n " + r.namespace)
+	refused("secrets cannot be generated: Secret " + r.namespace + "/widget.component-test.example.io.demo.seed does not exist any more; restore it, or accept other secrets from now on: kubectl patch widget demo -n " + r.namespace)
 	accept := func() {
 		t.Helper()
 		if err := r.client.Status().Patch(t.Context(), widget, client.RawPatch("application/merge-patch+json", []byte(`{"status":{"seed":{"checksum":""}}}`))); err != nil {
@@ -153,6 +161,24 @@ func TestGeneratedSecrets(t *testing.T) {
 	r.delete(widget)
 	r.awaitGone(widget)
 	r.awaitGone(seed)
+}
+
+// TestRenewalInTime renews a certificate while the operator runs.
+func TestRenewalInTime(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	now := clocktesting.NewFakePassiveClock(time.Now())
+	r.start(NewReconciler[*Widget](r.name, keyed{}, ReconcilerOptions{GeneratedSecrets: true, Clock: now}))
+	widget := r.widget("")
+	r.create(widget)
+	awaitReady(r, widget)
+	first := r.generated()
+	now.SetTime(widget.Status.Seed.RenewAt.Time)
+	change(r, widget, func(w *Widget) { w.Annotations = map[string]string{r.name + "/reconcile-at": "now"} })
+	await(r, widget, "the renewal", func() bool { return widget.Status.Seed.RenewedAt != nil && widget.Status.IsReady() })
+	if got := r.generated(); string(got["certificate"]) == string(first["certificate"]) || widget.Status.Revision != 1 {
+		t.Errorf("the certificate was not renewed, or revision %d", widget.Status.Revision)
+	}
 }
 
 // TestSeedStaysWithItsDependents: what is orphaned may have generated secrets, which the next component needs.

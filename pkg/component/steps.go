@@ -20,7 +20,6 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -48,6 +47,7 @@ func (p *pass) steps() []step {
 		return append(common,
 			p.checkNeeded,               // components that depend on this one block its deletion
 			p.findUnrecorded,            // find dependents that are not recorded
+			p.noteKept,                  // whether the seed of generated secrets stays with dependents
 			p.checkApproved,             // dependents whose deletion has to be approved block it
 			p.beforeDelete,              // the author's pre-delete hooks
 			p.checkAllowed,              // foreign instances of managed types block the deletion
@@ -118,11 +118,7 @@ func (p *pass) acknowledge(context.Context) outcomes.Outcome {
 
 // recall loads the inventory into memory.
 func (p *pass) recall(ctx context.Context) outcomes.Outcome {
-	err := p.record.Recall(ctx)
-	p.leaving = slices.ContainsFunc(p.status.Inventory, func(item *reconciler.InventoryItem) bool {
-		return item.DeletePolicy == reconciler.DeletePolicyOrphan || item.DeletePolicy == reconciler.DeletePolicyOrphanOnDelete
-	})
-	return outcomes.Of(err)
+	return outcomes.Of(p.record.Recall(ctx))
 }
 
 func (p *pass) checkSuspended(context.Context) outcomes.Outcome {

@@ -325,6 +325,8 @@ type Seed struct {
 	Checksum string `json:"checksum"`
 	// RenewedAt is when certificates were renewed last; unset before the first time.
 	RenewedAt *metav1.Time `json:"renewedAt,omitempty"`
+	// Kept means that the seed stays when the component is deleted, because dependents stay.
+	Kept bool `json:"kept,omitempty"`
 	// RenewAt is when the next certificate has to be renewed; unset if there is none.
 	RenewAt *metav1.Time `json:"renewAt,omitempty"`
 }

@@ -25,17 +25,18 @@ type CertificateOptions struct {
 	IPAddresses []net.IP
 	// Validity is how long the certificate is valid. Defaults to 90 days, at least one hour.
 	Validity time.Duration
-	// RenewBefore is how long before its end the certificate is renewed. Defaults to a third of the validity, which it
-	// must be less than.
+	// RenewBefore is how long before its end the certificate is renewed: at least 10 minutes, and less than the
+	// validity. Defaults to a third of the validity.
 	RenewBefore time.Duration
 }
 
 // AuthorityOptions describe a certificate authority.
 type AuthorityOptions struct {
-	// CommonName is the subject. Defaults to the name of the authority.
+	// CommonName is the subject. Defaults to the name of the authority, followed by " CA".
 	CommonName string
 	// Validity and RenewBefore are as in CertificateOptions, with a default validity of 10 years. An authority keeps its
-	// key, so certificates that it has signed earlier stay valid.
+	// key, so certificates that it has signed earlier stay valid. RenewBefore must not be less than the validity of the
+	// certificates that it signs.
 	Validity, RenewBefore time.Duration
 }
 
@@ -49,6 +50,8 @@ type KeyPair struct {
 type Authority struct {
 	source *Source
 	name   string
+	// signs is the longest validity of the certificates that it may sign.
+	signs  time.Duration
 	key    *ecdsa.PrivateKey
 	parsed *x509.Certificate
 	pem    []byte
@@ -60,15 +63,17 @@ func (a *Authority) Certificate() []byte { return a.pem }
 // skew is how long before its period a certificate is valid, because clocks differ.
 const skew = 10 * time.Minute
 
+// maxCommonName is the maximum length of a common name (RFC 5280).
+const maxCommonName = 64
+
 // period returns the number of the present period of a certificate, and its limits. Each period begins when the
 // certificate of the former one has to be renewed.
 func (s *Source) period(name string, validity, renewBefore time.Duration) (number int64, from, to time.Time, err error) {
-	renewBefore = cmp.Or(renewBefore, validity/3)
-	if validity < time.Hour || renewBefore < 0 || renewBefore >= validity {
-		return 0, from, to, fmt.Errorf("generated certificate %q: validity %s, renewed %s before its end; must be at least 1h, and renewed between its beginning and its end",
+	if validity < time.Hour || renewBefore < 10*time.Minute || renewBefore >= validity {
+		return 0, from, to, fmt.Errorf("generated certificate %q: validity %s, renewed %s before its end; must be at least 1h, and renewed between its beginning and 10m before its end",
 			name, validity, renewBefore)
 	}
-	step := validity - renewBefore
+	step := (validity - renewBefore).Truncate(time.Second)
 	number = max(0, int64(s.now.Sub(s.created)/step))
 	from = s.created.Add(time.Duration(number) * step)
 	s.renewAt(from.Add(step))
@@ -78,7 +83,9 @@ func (s *Source) period(name string, validity, renewBefore time.Duration) (numbe
 // Authority returns a certificate authority.
 func (s *Source) Authority(name string, options AuthorityOptions) (*Authority, error) {
 	const defaultValidity = 10 * 365 * 24 * time.Hour
-	number, from, to, err := s.period(name, cmp.Or(options.Validity, defaultValidity), options.RenewBefore)
+	validity := cmp.Or(options.Validity, defaultValidity)
+	renewBefore := cmp.Or(options.RenewBefore, validity/3)
+	number, from, to, err := s.period(name, validity, renewBefore)
 	if err != nil {
 		return nil, err
 	}
@@ -87,10 +94,13 @@ func (s *Source) Authority(name string, options AuthorityOptions) (*Authority, e
 		return nil, err
 	}
 	template := &x509.Certificate{
-		Subject: pkix.Name{CommonName: cmp.Or(options.CommonName, name)}, NotBefore: from, NotAfter: to,
+		Subject: pkix.Name{CommonName: cmp.Or(options.CommonName, name+" CA")}, NotBefore: from, NotAfter: to,
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign | x509.KeyUsageDigitalSignature,
 	}
-	a := &Authority{source: s, name: name, key: key}
+	if subject := template.Subject.CommonName; len(subject) > maxCommonName {
+		return nil, fmt.Errorf("generated authority %q: common name %q has %d characters; must be at most %d", name, subject, len(subject), maxCommonName)
+	}
+	a := &Authority{source: s, name: name, signs: renewBefore, key: key}
 	if a.pem, err = s.sign(template, template, key, key, fmt.Sprintf("authority %q %d", name, number)); err != nil {
 		return nil, err
 	}
@@ -102,13 +112,14 @@ func (s *Source) Authority(name string, options AuthorityOptions) (*Authority, e
 // Sign returns a certificate for servers and clients. Its key is another one after each renewal.
 func (a *Authority) Sign(name string, options CertificateOptions) (KeyPair, error) {
 	const defaultValidity = 90 * 24 * time.Hour
-	number, from, to, err := a.source.period(name, cmp.Or(options.Validity, defaultValidity), options.RenewBefore)
+	validity := cmp.Or(options.Validity, defaultValidity)
+	number, from, to, err := a.source.period(name, validity, cmp.Or(options.RenewBefore, validity/3))
 	if err != nil {
 		return KeyPair{}, err
 	}
-	if to.After(a.parsed.NotAfter) {
-		return KeyPair{}, fmt.Errorf("generated certificate %q: it would be valid until %s, longer than its authority %q: use a shorter validity, or renew the authority earlier",
-			name, to.Format(time.RFC3339), a.name)
+	if validity > a.signs {
+		return KeyPair{}, fmt.Errorf("generated certificate %q: validity %s; must be at most %s, because its authority %q is renewed that long before its end",
+			name, validity, a.signs, a.name)
 	}
 	id := fmt.Sprintf("certificate %q of %q %d", name, a.name, number)
 	key, err := a.source.privateKey("certificate", id)
@@ -120,9 +131,13 @@ func (a *Authority) Sign(name string, options CertificateOptions) (KeyPair, erro
 		DNSNames: options.DNSNames, IPAddresses: options.IPAddresses,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
-	if len(template.Subject.CommonName) > 64 {
-		// The standard has no room for longer ones; clients look at the host names.
+	if len(template.Subject.CommonName) > maxCommonName {
+		// Clients look at the host names.
 		template.Subject.CommonName = ""
+	}
+	if template.Subject.CommonName == a.parsed.Subject.CommonName {
+		return KeyPair{}, fmt.Errorf("generated certificate %q: common name %q is that of its authority; must be another one, or clients take it for self-signed",
+			name, template.Subject.CommonName)
 	}
 	certificate, err := a.source.sign(template, a.parsed, key, a.key, id)
 	if err != nil {
@@ -149,6 +164,12 @@ func (s *Source) sign(template, parent *x509.Certificate, key, by *ecdsa.Private
 	}
 	serial[0] = serial[0]&0x7f | 0x40 // positive, and of the same length
 	template.SerialNumber = new(big.Int).SetBytes(serial)
+	public, err := key.PublicKey.Bytes()
+	if err != nil {
+		return nil, fmt.Errorf("encoding a public key: %w", err)
+	}
+	identifier := sha256.Sum256(public)
+	template.SubjectKeyId = identifier[:20]
 	// Without a source of random numbers, signatures are deterministic.
 	der, err := x509.CreateCertificate(nil, template, parent, key.Public(), by)
 	if err != nil {

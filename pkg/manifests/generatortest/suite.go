@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -32,6 +33,7 @@ import (
 	"github.com/component-operator/runtime/pkg/component"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/secrets"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -333,6 +335,13 @@ func (s Suite) textOf(ctx context.Context, c Case, scheme *runtime.Scheme, first
 	return text, ""
 }
 
+// exampleSecrets returns generated secrets that are the same in each test.
+func exampleSecrets() *secrets.Source {
+	created := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+	source, _ := secrets.New(make([]byte, secrets.SeedSize), created, created) // the size is right
+	return source
+}
+
 // generate calls the generator like a reconciler does.
 func (s Suite) generate(ctx context.Context, c Case, scheme *runtime.Scheme) ([]client.Object, error) {
 	clnt, err := rights.NewOfflineClient(rights.OfflineOptions{
@@ -350,6 +359,7 @@ func (s Suite) generate(ctx context.Context, c Case, scheme *runtime.Scheme) ([]
 		ComponentNamespace: c.Namespace,
 		ComponentDigest:    strings.Repeat("0", 64),
 		ComponentRevision:  c.Revision,
+		Secrets:            exampleSecrets(),
 		Installed:          c.Installed,
 	})
 	objects, err := s.Generator.Generate(ctx, c.Namespace, c.ComponentName, c.Parameters)

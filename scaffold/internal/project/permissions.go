@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,6 +21,7 @@ import (
 	"github.com/component-operator/runtime/internal/rights"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/secrets"
 	"github.com/component-operator/runtime/pkg/types"
 	"github.com/component-operator/runtime/scaffold/internal/values"
 )
@@ -260,10 +262,14 @@ func renderFor(ctx context.Context, source Rendered, values map[string]any, apiV
 		return nil, err
 	}
 	var result []*unstructured.Unstructured
+	examples, err := secrets.New(make([]byte, secrets.SeedSize), time.Now(), time.Now())
+	if err != nil {
+		return nil, err
+	}
 	for revision, installed := range []bool{false, true} {
 		rendering := generator.NewContext(ctx, generator.Surroundings{
 			ReconcilerName: source.OperatorName, LocalClient: clnt, Client: clnt, ComponentName: exampleName, ComponentNamespace: exampleNamespace,
-			ComponentDigest: strings.Repeat("0", 64), ComponentRevision: int64(revision + 1), Installed: installed,
+			ComponentDigest: strings.Repeat("0", 64), ComponentRevision: int64(revision + 1), Installed: installed, Secrets: examples,
 		})
 		objects, err := source.Generator.Generate(rendering, exampleNamespace, exampleName, types.UnstructurableMap(values))
 		if err != nil {

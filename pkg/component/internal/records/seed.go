@@ -55,13 +55,16 @@ const (
 	ownerKey = "component"
 )
 
+// seedField is the field of the status that refers to the seed.
+const seedField = "seed"
+
 // lostSeed is the checksum in the status if it is not known which seed the component had.
 const lostSeed = "lost"
 
-// name returns the name of the Secret: that of the component with its kind, or a digest of these if that is too long.
+// name returns the name of the Secret: that of the component with its type, or a digest of these if that is too long.
 func (s *Seed) name() string {
 	handle := s.stores.Handle
-	name := strings.ToLower(handle.Kind()) + "." + handle.Key.Name + ".seed"
+	name := strings.ToLower(handle.Type().Kind) + "." + handle.Type().Group + "." + handle.Key.Name + ".seed"
 	if len(name) > validation.DNS1123SubdomainMaxLength {
 		sum := sha256.Sum256([]byte(name))
 		return "seed-" + hex.EncodeToString(sum[:])
@@ -69,29 +72,79 @@ func (s *Seed) name() string {
 	return name
 }
 
-// isOurs reports whether a Secret has the seed of the component.
-func (s *Seed) isOurs(secret *corev1.Secret) bool {
-	return string(secret.Data[ownerKey]) == s.stores.Handle.Name()
+// owner identifies the component in the Secret, in any cluster.
+func (s *Seed) owner() string {
+	return s.stores.Handle.Type().String() + " " + s.stores.Handle.Key.String()
 }
 
+// isOurs reports whether a Secret has the seed of the component.
+func (s *Seed) isOurs(secret *corev1.Secret) bool { return string(secret.Data[ownerKey]) == s.owner() }
+
 // Source returns the source of the generated secrets. It creates the seed if there never was one, unless the pass must
-// not write: then all values are those of an empty seed. It is a RefusedError if the seed is lost.
+// not write: then all values are those of an empty seed. The error is a RefusedError if the seed is lost.
 func (s *Seed) Source(ctx context.Context, mayCreate bool, now time.Time) (*secrets.Source, error) {
 	if err := s.load(ctx, mayCreate, now); err != nil {
 		return nil, err
 	}
-	reference, seed, created := *s.field, s.memory.seed, s.memory.created
-	if reference == nil {
+	reference := *s.field
+	if reference == nil || reference.Checksum != s.memory.checksum || s.memory.seed == nil {
 		return secrets.New(make([]byte, secrets.SeedSize), now, now)
 	}
 	if reference.RenewAt != nil && !now.Before(reference.RenewAt.Time) {
 		reference.RenewedAt = &metav1.Time{Time: now}
 	}
-	clock := created
-	if reference.RenewedAt != nil {
-		clock = reference.RenewedAt.Time
+	clock := s.memory.created
+	if renewed := reference.RenewedAt; renewed != nil && renewed.After(now) {
+		// The clock was ahead.
+		clock = now
+	} else if renewed != nil {
+		clock = renewed.Time
 	}
-	return secrets.New(seed, created, clock)
+	return secrets.New(s.memory.seed, s.memory.created, clock)
+}
+
+// NoteRenewal records when the certificates of a source have to be renewed. It returns false if that should have happened
+// before: the source was for a time too long ago, and its values must not be used.
+func (s *Seed) NoteRenewal(source *secrets.Source, now time.Time) bool {
+	reference := *s.field
+	if source == nil || reference == nil {
+		return true
+	}
+	renewal := source.Renewal()
+	switch {
+	case renewal.IsZero():
+		reference.RenewAt = nil
+	case renewal.After(now):
+		reference.RenewAt = &metav1.Time{Time: renewal}
+	default:
+		reference.RenewedAt = &metav1.Time{Time: now}
+		return false
+	}
+	return true
+}
+
+// Until returns how long it takes until certificates have to be renewed; zero if there are none.
+func (s *Seed) Until(now time.Time) time.Duration {
+	if reference := *s.field; reference != nil && reference.RenewAt != nil {
+		return max(reference.RenewAt.Sub(now), time.Second)
+	}
+	return 0
+}
+
+// Key returns a key for digests of what may contain generated secrets; nil if there is no seed.
+func (s *Seed) Key() []byte {
+	if len(s.memory.seed) == 0 {
+		return nil
+	}
+	sum := sha256.Sum256(append([]byte("digests\x00"), s.memory.seed...))
+	return sum[:]
+}
+
+// NoteKept records, before the first dependent is deleted, that some stay, and with them the seed.
+func (s *Seed) NoteKept() {
+	if reference := *s.field; reference != nil {
+		reference.Kept = true
+	}
 }
 
 // load sets the memory, and the reference in the status.
@@ -100,7 +153,6 @@ func (s *Seed) load(ctx context.Context, mayCreate bool, now time.Time) error {
 	if reference != nil && reference.Checksum != "" && reference.Checksum == s.memory.checksum {
 		return nil
 	}
-	accepted := reference != nil && reference.Checksum == ""
 	if s.stores.Namespace() == "" {
 		return s.refused("generated secrets of cluster-scoped components require the operator's option StateNamespace")
 	}
@@ -114,7 +166,7 @@ func (s *Seed) load(ctx context.Context, mayCreate bool, now time.Time) error {
 	case reference == nil && s.record.IsLost():
 		*s.field = &inventory.Seed{Checksum: lostSeed}
 		return s.lost("does not exist, and the status of the component was lost")
-	case reference != nil && !accepted:
+	case reference != nil && reference.Checksum != "":
 		return s.lost("does not exist any more")
 	case !mayCreate:
 		return nil
@@ -122,7 +174,16 @@ func (s *Seed) load(ctx context.Context, mayCreate bool, now time.Time) error {
 	return s.create(ctx, now)
 }
 
+// create makes a seed. Before, the status says that there may be one: otherwise nobody would notice its loss, or remove it.
 func (s *Seed) create(ctx context.Context, now time.Time) error {
+	*s.field = &inventory.Seed{Secret: s.name()}
+	if err := s.record.SaveStatus(ctx); err != nil {
+		return err
+	}
+	if s.stores.Handle.Stored(seedField) == nil {
+		*s.field = nil
+		return s.refused("status.seed: the seed of generated secrets cannot be recorded, because the component's CustomResourceDefinition lacks this field; update it")
+	}
 	seed := make([]byte, secrets.SeedSize)
 	_, _ = rand.Read(seed) // never fails
 	handle := s.stores.Handle
@@ -131,7 +192,7 @@ func (s *Seed) create(ctx context.Context, now time.Time) error {
 			Namespace: s.stores.Namespace(), Name: s.name(), Finalizers: []string{annotations.InventoryFinalizer(handle.Reconciler)},
 		},
 		Immutable: new(true),
-		Data:      map[string][]byte{seedKey: seed, createdKey: []byte(now.UTC().Format(time.RFC3339)), ownerKey: []byte(handle.Name())},
+		Data:      map[string][]byte{seedKey: seed, createdKey: []byte(now.UTC().Format(time.RFC3339)), ownerKey: []byte(s.owner())},
 	}
 	if err := handle.Writer().Create(ctx, secret, client.FieldOwner(handle.FieldOwner())); err != nil {
 		return fmt.Errorf("creating the seed: %w", err)
@@ -142,16 +203,17 @@ func (s *Seed) create(ctx context.Context, now time.Time) error {
 // take checks the seed in a Secret, and remembers it.
 func (s *Seed) take(secret *corev1.Secret) error {
 	if !s.isOurs(secret) {
-		return s.lost(fmt.Sprintf("belongs to something else: data.%s is %q; must be %q", ownerKey, secret.Data[ownerKey], s.stores.Handle.Name()))
+		return s.lost(fmt.Sprintf("belongs to something else, so delete it with its finalizers first: data.%s is %q; must be %q", ownerKey, secret.Data[ownerKey], s.owner()))
 	}
 	created, err := time.Parse(time.RFC3339, string(secret.Data[createdKey]))
 	if err != nil || len(secret.Data[seedKey]) != secrets.SeedSize {
-		return s.lost(fmt.Sprintf("is damaged: it must have %d bytes of %s, and a time as %s", secrets.SeedSize, seedKey, createdKey))
+		return s.lost(fmt.Sprintf("is damaged, so delete it with its finalizers first: it must have %d bytes of %s, and a time as %s", secrets.SeedSize, seedKey, createdKey))
 	}
 	sum := sha256.Sum256(secret.Data[seedKey])
 	checksum := hex.EncodeToString(sum[:])
 	switch reference := *s.field; {
 	case reference == nil, reference.Checksum == lostSeed, reference.Checksum == "":
+		// Certificates may have been renewed before; the first source shows which time is right.
 		*s.field = &inventory.Seed{Secret: secret.Name, Checksum: checksum}
 	case reference.Checksum != checksum:
 		return s.lost("has another seed than the one that status.seed records")
@@ -166,7 +228,7 @@ func (s *Seed) lost(what string) error {
 	handle := s.stores.Handle
 	return s.refused(fmt.Sprintf("secrets cannot be generated: Secret %s/%s %s; restore it, or accept other secrets from now on: "+
 		`kubectl patch %s %s -n %s --subresource=status --type=merge -p '{"status":{"seed":{"checksum":""}}}'`,
-		s.stores.Namespace(), s.name(), what, strings.ToLower(handle.Kind()), handle.Key.Name, s.stores.Namespace()))
+		s.stores.Namespace(), s.name(), what, strings.ToLower(handle.Type().Kind), handle.Key.Name, s.stores.Namespace()))
 }
 
 func (s *Seed) refused(problem string) error {
@@ -186,24 +248,14 @@ func (s *Seed) Version() string {
 	}
 }
 
-// NoteRenewal records when the certificates of a source have to be renewed.
-func (s *Seed) NoteRenewal(source *secrets.Source) {
-	reference := *s.field
-	if source == nil || reference == nil {
-		return
-	}
-	reference.RenewAt = nil
-	if renewal := source.Renewal(); !renewal.IsZero() {
-		reference.RenewAt = &metav1.Time{Time: renewal}
-	}
-}
-
 // Remove deletes the Secret, and reports whether it is gone. If dependents stay, so does the seed, without the finalizer:
-// a component of the same name will then generate the same secrets again.
-func (s *Seed) Remove(ctx context.Context, orphaning bool) (complete bool, err error) {
-	if *s.field == nil && !s.record.IsLost() || s.stores.Namespace() == "" {
+// a component of the same name will then generate the same secrets again. Without a reference in the status, it looks
+// only if demanded.
+func (s *Seed) Remove(ctx context.Context, look, orphaning bool) (complete bool, err error) {
+	if *s.field == nil && !look || s.stores.Namespace() == "" {
 		return true, nil
 	}
+	orphaning = orphaning || *s.field != nil && (*s.field).Kept
 	handle, secret := s.stores.Handle, &corev1.Secret{}
 	if err := handle.Live().Get(ctx, client.ObjectKey{Namespace: s.stores.Namespace(), Name: s.name()}, secret); err != nil {
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)

@@ -369,8 +369,8 @@ func (c *Client) Open(component client.Object, memory *Memory, subject Subject) 
 // Name names the component in messages.
 func (h *Handle) Name() string { return h.client.Kind.Kind + " " + h.Key.String() }
 
-// Kind returns the kind of the component.
-func (h *Handle) Kind() string { return h.client.Kind.Kind }
+// Type returns the type of the component.
+func (h *Handle) Type() schema.GroupKind { return h.client.Kind.GroupKind() }
 
 // AnnotationKey returns the key of an annotation of the reconciler.
 func (h *Handle) AnnotationKey(suffix string) string { return h.Reconciler + "/" + suffix }
