@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"time"
 
@@ -28,10 +27,14 @@ import (
 
 // rollBackObjects has the operator roll back a deployment, and waits for that.
 func rollBackObjects(command *cobra.Command, e *environment, text string, revision int64, timeout time.Duration, noWait bool) error {
-	for _, name := range slices.Sorted(maps.Keys(changed(command.LocalFlags()))) {
-		if name != "timeout" && name != "no-wait" {
-			return releases.Refused("flag --%s: only for releases; %s is rolled back by its operator", name, text)
+	var refused error
+	command.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed && flag.Name != "timeout" && flag.Name != "no-wait" && refused == nil {
+			refused = releases.Refused("flag --%s: only for releases; %s is rolled back by its operator", flag.Name, text)
 		}
+	})
+	if refused != nil {
+		return refused
 	}
 	return e.with(command.Context(), false, func(s *runner.Connection, namespace string) error {
 		target, err := e.target(text, namespace)
@@ -47,16 +50,6 @@ func rollBackObjects(command *cobra.Command, e *environment, text string, revisi
 		}
 		return awaitRollBack(command.Context(), e, s, found, revision, timeout, noWait)
 	})
-}
-
-func changed(flags *pflag.FlagSet) map[string]bool {
-	names := map[string]bool{}
-	flags.VisitAll(func(flag *pflag.Flag) {
-		if flag.Changed {
-			names[flag.Name] = true
-		}
-	})
-	return names
 }
 
 func awaitRollBack(ctx context.Context, e *environment, s *runner.Connection, found *views.ObjectSets, revision int64, timeout time.Duration, noWait bool) error {

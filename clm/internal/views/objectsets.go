@@ -217,15 +217,10 @@ func itemsOf(c cluster.Client, set v1alpha1.Set) ([]*inventory.Item, error) {
 
 // tree returns the objects of a set, and what they own. Objects of other owners, which were handed over or never
 // adopted, have the status NotOwned and no children. An archived set has no objects.
-func (f *ObjectSets) tree(ctx context.Context, c cluster.Client, set v1alpha1.Set, reasons live.Reasons) (*live.Report, error) {
+func (f *ObjectSets) tree(ctx context.Context, set v1alpha1.Set, options live.Options) (*live.Report, error) {
 	if set.GetSetSpec().GetPresence() == component.PresenceArchived {
 		return &live.Report{}, nil
 	}
-	options, err := f.inspection(c, set)
-	if err != nil {
-		return nil, err
-	}
-	options.Reasons = reasons
 	report, err := live.Tree(ctx, options)
 	if err != nil {
 		return nil, err

@@ -217,7 +217,8 @@ func (s *Snapshot) readSets(ctx context.Context, c *runner.Connection, reasons l
 			return fmt.Errorf("set %s: %w", set.GetName(), err)
 		}
 		s.inspection.Items = append(s.inspection.Items, options.Items...)
-		report, err := s.Sets.tree(ctx, c.Client(), set, reasons)
+		options.Reasons = reasons
+		report, err := s.Sets.tree(ctx, set, options)
 		if err != nil {
 			return fmt.Errorf("set %s: %w", set.GetName(), err)
 		}
