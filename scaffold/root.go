@@ -71,6 +71,9 @@ type settings struct {
 	interactive        bool
 	updating           bool
 	conflictMarkers    bool
+	helmOperator       string
+	// notes say what has no counterpart.
+	notes []string
 }
 
 // newCommand returns scaffold with all its commands.
@@ -111,6 +114,11 @@ func (s *settings) create(ctx context.Context, out, progress io.Writer, folder s
 	if err != nil {
 		return err
 	}
+	if s.helmOperator != "" {
+		if s.notes, err = s.options.FromHelmOperator(s.helmOperator); err != nil {
+			return fmt.Errorf("--from-helm-operator: %w", err)
+		}
+	}
 	if s.runtimePath != "" {
 		if s.options.RuntimePath, err = relativeTo(destination, s.runtimePath); err != nil {
 			return err
@@ -121,7 +129,7 @@ func (s *settings) create(ctx context.Context, out, progress io.Writer, folder s
 	if err := s.options.Complete(); err != nil {
 		return err
 	}
-	contents, err := project.LoadContents(ctx, &s.options, "")
+	contents, err := s.load(ctx, progress)
 	if err != nil {
 		return err
 	}
@@ -142,11 +150,34 @@ func (s *settings) create(ctx context.Context, out, progress io.Writer, folder s
 	}); err != nil {
 		return err
 	}
-	for _, note := range contents.Notes {
-		fmt.Fprintln(progress, "Note:", note)
-	}
+	s.showNotes(progress, contents)
 	showNextSteps(out, folder, s.skipPostProcessing)
 	return nil
+}
+
+// load reads the contents of the operator.
+func (s *settings) load(ctx context.Context, progress io.Writer) (*project.Contents, error) {
+	if source := cmp.Or(s.options.Chart, s.options.Kustomization); source != "" {
+		fmt.Fprintf(progress, "Reading %s\n", source)
+	}
+	contents, err := project.LoadContents(ctx, &s.options, "")
+	if err != nil || s.helmOperator == "" {
+		return contents, err
+	}
+	if err := contents.NoteFormerRights(&s.options, s.helmOperator); err != nil {
+		return nil, fmt.Errorf("--from-helm-operator: %w", err)
+	}
+	return contents, nil
+}
+
+// showNotes shows what the author should know. Notes on values are in the project.
+func (s *settings) showNotes(progress io.Writer, contents *project.Contents) {
+	for _, note := range append(s.notes, contents.Notes...) {
+		fmt.Fprintln(progress, "Note:", note)
+	}
+	if count := len(contents.ValueNotes()); count > 0 {
+		fmt.Fprintf(progress, "Note: %d values of the chart have rules that their types do not express; %s lists them at its end.\n", count, s.options.ValuesFile())
+	}
 }
 
 func showNextSteps(out io.Writer, folder string, skipped bool) {
@@ -197,6 +228,8 @@ func ownVersion() string {
 func (s *settings) declare(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	declareOptions(flags, &s.options)
+	flags.StringVar(&s.helmOperator, "from-helm-operator", "", "folder with a project of operator-sdk's helm operator, whose live objects the new operator takes over; "+
+		"it needs --go-module, and --kind if watches.yaml has several")
 	flags.StringVar(&s.runtimePath, "runtime-path", "", "folder with a checkout of component-operator-runtime to use instead of a version")
 	flags.BoolVar(&s.interactive, "interactive", false, "ask for required flags that are not given; needs a terminal")
 	flags.BoolVar(&s.updating, "update", false, "update the project in DIR, which scaffold made earlier; other flags change its options")

@@ -15,6 +15,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/display"
+	"github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -182,7 +183,7 @@ func (o *adoptOptions) retire(ctx context.Context, e *environment, s *runner.Con
 		return nil
 	}
 	err := release.Retire(ctx, s.Client())
-	if errors.Is(err, operation.ErrHelmChanged) {
+	if errors.Is(err, helm.ErrReleaseChanged) {
 		return releases.Refused("%s; its record was not deleted. To adopt what Helm has installed since, run the same command again", err)
 	}
 	if err != nil {

@@ -165,6 +165,11 @@ func transformed(rules manifests.ObjectTransformer) generator.Generator {
 	return generator
 }
 
+func suspendable(chart generator.Generator) generator.Generator {
+	generator := manifests.NewGenerator(chart).WithObjectTransformer(manifests.NewSuspensionObjectTransformer())
+	return generator
+}
+
 func policyRules() (manifests.ObjectTransformer, error) {
 	rules, err := manifests.ParsePolicyRules(content)
 	if err != nil {

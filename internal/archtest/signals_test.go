@@ -176,6 +176,7 @@ func signalsOfMetrics(t *testing.T) []signal {
 	c.BecameReady(1)
 	c.ShardsHeld(1)
 	c.RolloutComponents("Waiting", 1)
+	c.TypeMissing(true)
 	_, _ = c.Requests(noTransport{}).RoundTrip(newRequest(t))
 	families, err := registry.Gather()
 	if err != nil {

@@ -40,7 +40,7 @@ type Controller struct {
 	reconciles, createdClients                             prometheus.Counter
 	reconcileErrors, refusals, requests, operations, drift *prometheus.CounterVec
 	activeClients, dependents, unreadyDependents           gauges
-	state, shards, rollout                                 *prometheus.GaugeVec
+	state, shards, rollout, typeMissing                    *prometheus.GaugeVec
 	generation, readiness                                  prometheus.Observer
 	// hosts is the collector of controller-runtime that counts requests by host.
 	hosts *prometheus.CounterVec
@@ -153,6 +153,15 @@ func (c *Controller) ShardsHeld(more int) {
 	c.shards.WithLabelValues().Add(float64(more))
 }
 
+// TypeMissing records whether the type of the components is not served.
+func (c *Controller) TypeMissing(missing bool) {
+	value := 0.0
+	if missing {
+		value = 1
+	}
+	c.typeMissing.WithLabelValues().Set(value)
+}
+
 // RolloutComponents records the number of components in a state of a rollout.
 func (c *Controller) RolloutComponents(state string, components int) {
 	c.rollout.WithLabelValues(state).Set(float64(components))
@@ -229,10 +238,11 @@ func newCollectors(registerer prometheus.Registerer, controller string) (*Contro
 			[]float64{.01, .05, .1, .5, 1, 2.5, 5, 10, 30, 60, 300, 600, 1800}),
 		readiness: r.histogram("time_to_ready_seconds", "Time from the reconciliation that first saw a change of a component until the component was ready",
 			[]float64{.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}),
-		shards:  r.gauge("shards_held", "Shards that this replica holds"),
-		rollout: r.gauge("rollout_components", "Components by how far they are on their way to the present version: Waiting, Updating, Arrived, Failed", "state"),
-		hosts:   hostsOfControllerRuntime(),
-		states:  map[Component][]string{},
+		shards:      r.gauge("shards_held", "Shards that this replica holds"),
+		rollout:     r.gauge("rollout_components", "Components by how far they are on their way to the present version: Waiting, Updating, Arrived, Failed", "state"),
+		typeMissing: r.gauge("type_missing", "1 while the type of the components is not served, so that the controller waits for it"),
+		hosts:       hostsOfControllerRuntime(),
+		states:      map[Component][]string{},
 	}
 	c.state = r.gauge("component_state", "State of a component and reason of its condition Ready; 1 for the current ones, no series for others",
 		"group", "kind", "namespace", "name", "state", "reason")

@@ -90,7 +90,7 @@ func Resources(kinds []schema.GroupVersionKind) ([]*metav1.APIResourceList, meta
 			continue // only the version is known to be served
 		}
 		scope := meta.RESTScopeNamespace
-		if slices.Contains(clusterScoped, kind.Kind) {
+		if IsClusterScoped(kind.Kind) {
 			scope = meta.RESTScopeRoot
 		}
 		mapper.Add(kind, scope)
@@ -117,6 +117,9 @@ var clusterScoped = []string{
 	"SelfSubjectRulesReview", "ServiceCIDR", "StorageClass", "SubjectAccessReview", "TokenReview", "ValidatingAdmissionPolicy",
 	"ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "VolumeAttachment", "VolumeAttributesClass",
 }
+
+// IsClusterScoped reports whether a kind of Kubernetes is cluster-scoped.
+func IsClusterScoped(kind string) bool { return slices.Contains(clusterScoped, kind) }
 
 // Kinds returns the kinds of the stable versions of Kubernetes, and the given ones, sorted. A given one has the form
 // group/version/Kind, or group/version, which yields an entry without a kind.

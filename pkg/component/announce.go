@@ -128,6 +128,9 @@ func actionMessage(action reconciler.Action, waves outcomes.Waves) string {
 	if more := len(names) - announcedObjects; more > 0 {
 		list += " and " + strconv.Itoa(more) + " more"
 	}
+	if action.Verb == reconciler.VerbCompleted {
+		return fmt.Sprintf("%s of %s completed, and gone: %s", outcomes.Dependents(len(names)), waves.Name(action.Wave), list)
+	}
 	return fmt.Sprintf("%s %s of %s: %s", action.Verb, outcomes.Dependents(len(names)), waves.Name(action.Wave), list)
 }
 
@@ -180,7 +183,7 @@ func (p *pass) noteDrift(result *reconciler.Result) {
 	}
 	p.memory.drifted = present
 	if len(news) > 0 {
-		p.warn("Drift", "changed by other clients: "+outcomes.Notices(news))
+		p.warn("Drift", "changed by other clients, and not corrected: "+outcomes.Notices(news))
 	}
 }
 

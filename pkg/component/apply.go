@@ -4,7 +4,6 @@
 package component
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,10 +83,13 @@ func (p *pass) archive(ctx context.Context) outcomes.Outcome {
 }
 
 // leaveFormer deletes dependents in their former cluster, and connects to the new one. It does not run deletion hooks,
-// because the component stays.
+// because the component stays. It ends the pass if the component is suspended.
 func (p *pass) leaveFormer(ctx context.Context) outcomes.Outcome {
-	if !p.destination.Moving() {
+	switch {
+	case !p.destination.Moving():
 		return outcomes.Proceed
+	case p.settings.presence == PresenceSuspended:
+		return outcomes.Outcome{Kind: outcomes.Suspended, Message: "suspended: held back: " + p.destination.Move()}
 	}
 	if o := p.deleteAll(ctx, p.destination.Move()); o.Kind != outcomes.Continue {
 		return o
@@ -191,11 +193,11 @@ func (p *pass) suspend(ctx context.Context) outcomes.Outcome {
 	case !result.Done:
 		return outcomes.Outcome{Kind: outcomes.Progressing, Message: "suspending: " + p.worker.waves(p.component).Waits(result, "suspended"), Wake: result.RequeueAfter}
 	}
-	message := "all dependents that have a suspended form are suspended"
+	message := "all dependents that can be suspended are suspended"
 	if !slices.ContainsFunc(generated.Objects, isSuspending) {
-		message = "no dependent has a suspended form, so all are left alone"
+		message = "no dependent can be suspended, so all stay as they are"
 	}
-	return outcomes.Outcome{Kind: outcomes.Suspended, Message: "suspended: " + message, Wake: cmp.Or(result.RequeueAfter, p.settings.timing.requeue)}
+	return outcomes.Outcome{Kind: outcomes.Suspended, Message: "suspended: " + message, Wake: result.RequeueAfter}
 }
 
 // amongSiblings passes the siblings of the component to a call of the engine. If the call finds a dependent of a
@@ -284,8 +286,13 @@ func (p *pass) digestKey() []byte {
 
 // request returns the request to the engine.
 func (p *pass) request(generated *generation.Result, judge status.Judge) reconciler.ApplyRequest {
+	var adopted []types.ObjectKey
+	if p.inherited != nil {
+		adopted = p.inherited.Objects
+	}
 	return reconciler.ApplyRequest{
 		Owner:        p.owner(),
+		TakeOver:     adopted,
 		Objects:      generated.Objects,
 		Version:      generated.Version(),
 		Digest:       p.declared.Digest.Value,
@@ -326,6 +333,9 @@ func (p *pass) afterReconcile(ctx context.Context) outcomes.Outcome {
 func (p *pass) markReady(context.Context) outcomes.Outcome {
 	if taken := p.status.Rollout; taken != nil && taken.ArrivedAt == nil && p.worker.rollout != nil {
 		taken.ArrivedAt = new(p.now())
+	}
+	if versioned, ok := p.worker.generator.(generator.Versioned); ok {
+		p.status.Version = versioned.Version()
 	}
 	p.status.AppliedGeneration = p.component.GetGeneration()
 	p.status.LastAppliedAt = new(p.now())

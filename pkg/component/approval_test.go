@@ -148,7 +148,7 @@ func TestDeletionsAwaitApproval(t *testing.T) {
 	change(r, widget, func(w *Widget) { w.Spec.Objects = nil })
 	digest := heldDigest(r, widget)
 	_, _, message := widget.Status.GetState()
-	for _, want := range []string{"3 of 3 dependents would be deleted, but only 2 may be", "ConfigMap " + r.namespace + "/a, ConfigMap " + r.namespace + "/b"} {
+	for _, want := range []string{"3 of 3 dependents would be deleted, but at most 2 may be without approval", "ConfigMap " + r.namespace + "/a, ConfigMap " + r.namespace + "/b"} {
 		if !strings.Contains(message, want) {
 			t.Errorf("expected %q in %q", want, message)
 		}

@@ -176,7 +176,7 @@ func TestDecide(t *testing.T) {
 			reason:  "a suspended component waits for nobody, and the clock stops",
 			outcome: outcomes.Outcome{Kind: outcomes.Suspended, Message: "suspended"},
 			history: history{since: ago(time.Hour)},
-			want:    decision{verdict: verdict{state: StatePending, reason: ReadyConditionReasonSuspended, message: "suspended"}},
+			want:    decision{verdict: verdict{state: StatePending, reason: ReadyConditionReasonSuspended, message: "suspended"}, requeue: 10 * time.Minute},
 		}, {
 			reason:  "held deletions wait for a user as long as it takes, and everything else goes on",
 			outcome: outcomes.Outcome{Kind: outcomes.Held, Message: "held"},

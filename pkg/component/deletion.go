@@ -122,7 +122,7 @@ func (p *pass) checkInstances(ctx context.Context, owner reconciler.Owner) outco
 		names[i] = blocker.String()
 	}
 	slices.Sort(names)
-	message := "deletion blocked by foreign instances of managed types, such as: " + outcomes.Join(names, ", ")
+	message := "deletion blocked: others have created objects of types that this component defines or manages, such as: " + outcomes.Join(names, ", ") + "; delete them first"
 	return outcomes.Outcome{Kind: outcomes.Blocked, Message: message}
 }
 
@@ -219,7 +219,7 @@ func (p *pass) removal(what string, remove func(context.Context) (complete bool,
 		case err != nil:
 			return outcomes.Of(fmt.Errorf("removing %s: %w", what, err))
 		case !complete:
-			return outcomes.Retry(what+" have finalizers of other controllers, or are being modified", outcomes.FirstBackoff)
+			return outcomes.Retry("waiting for the deletion of "+what+": other controllers have finalizers on them, or are changing them", outcomes.FirstBackoff)
 		}
 		return outcomes.Proceed
 	}

@@ -39,7 +39,7 @@ func TestDeletionIsBlockedByForeignInstances(t *testing.T) {
 	r.delete(widget)
 	awaitState(r, widget, StateDeleting, ReadyConditionReasonDeletionBlocked)
 	_, _, message := widget.Status.GetState()
-	diff(t, "message", "Deletion blocked by foreign instances of managed types, such as: Gadget."+group+" "+r.namespace+"/foreign", message)
+	diff(t, "message", "Deletion blocked: others have created objects of types that this component defines or manages, such as: Gadget."+group+" "+r.namespace+"/foreign; delete them first", message)
 
 	// Then the pass waits for the finalizer of another controller.
 	begin := time.Now()
@@ -96,7 +96,7 @@ func TestRemoteTarget(t *testing.T) {
 	r.delete(widget)
 	awaitState(r, widget, StateDeletionPending, ReadyConditionReasonDeletionRetrying)
 	_, _, message := widget.Status.GetState()
-	for _, part := range []string{"the cluster with 1 dependent ", "Secret " + r.namespace + "/target", `set the annotation ` + r.name + `/abandon-target to "true"`} {
+	for _, part := range []string{"the cluster that has 1 dependent: ", "Secret " + r.namespace + "/target", `set the annotation ` + r.name + `/abandon-target of the component to "true"`} {
 		if !strings.Contains(strings.ToLower(message), strings.ToLower(part)) {
 			t.Errorf("want the message to contain %q, got %q", part, message)
 		}
@@ -177,7 +177,7 @@ func TestAbandonedTarget(t *testing.T) {
 			change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/abandon-target", "true") })
 			r.awaitGone(widget)
 			diff(t, "dependent that is left behind", map[string]string{"color": "red"}, r.configMap("settings"))
-			r.awaitEvent("Abandoned", "1 dependent abandoned: ConfigMap "+r.namespace+"/settings")
+			r.awaitEvent("Abandoned", "The operator has given up 1 dependent, which may still exist: ConfigMap "+r.namespace+"/settings")
 		})
 	}
 }

@@ -84,7 +84,7 @@ func TestALostTargetWithHooksThatHaveNotBegun(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := p.destination.Connect(t.Context(), errors.New("no kubeconfig"))
-	if o.Kind != outcomes.Retriable || !strings.Contains(o.Message, "with 0 dependents, and with unfinished deletion hooks, cannot be reached: no kubeconfig") {
+	if o.Kind != outcomes.Retriable || !strings.Contains(o.Message, "cannot reach the cluster of the deletion hooks: no kubeconfig") {
 		t.Errorf("want the hooks to be waited for, got %+v", o)
 	}
 	p.status.DeletionHooks.Stage = DeletionStagePostDeleteCleanup

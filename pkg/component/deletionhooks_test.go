@@ -114,7 +114,7 @@ func TestDeletionHookThatFails(t *testing.T) {
 	awaitState(r, widget, StateError, ReadyConditionReasonError)
 	_, _, message := widget.Status.GetState()
 	for _, part := range []string{
-		"Pre-delete hooks: 1 dependent failed: Job " + r.namespace + "/before: failed", "to run a failed hook again, delete it",
+		"Pre-delete hooks: 1 dependent failed: Job " + r.namespace + "/before: failed", "to run a failed hook again, delete its object",
 		"to skip deletion hooks, set the annotation " + r.name + "/skip-deletion-hooks to \"true\"",
 	} {
 		if !strings.Contains(message, part) {
@@ -229,7 +229,7 @@ func TestDeletionHooksThatAreLost(t *testing.T) {
 	r.delete(widget)
 	awaitState(r, widget, StateDeletionPending, ReadyConditionReasonDeletionRetrying)
 	_, _, message := widget.Status.GetState()
-	if want := "Deletion hooks are lost: Secret " + r.namespace + "/" + secret.Name + ": it does not exist; to skip deletion hooks"; !strings.HasPrefix(message, want) {
+	if want := "Deletion hooks cannot be run: Secret " + r.namespace + "/" + secret.Name + ": it does not exist; to skip deletion hooks"; !strings.HasPrefix(message, want) {
 		t.Errorf("want a message that begins with %q, got %q", want, message)
 	}
 	change(r, widget, func(w *Widget) { w.Annotations = map[string]string{r.name + "/skip-deletion-hooks": "true"} })

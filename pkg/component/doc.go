@@ -32,8 +32,7 @@
 //	dependents not ready yet   Processing        Processing           requeue interval, or when the engine asks for it
 //	a dependent has failed     Error             Error                same
 //	deletions held             Pending           DeletionsHeld        requeue interval, or when the engine asks for it
-//	suspended                  Pending           Suspended            none
-//	dependents suspended       Pending           Suspended            requeue interval
+//	suspended                  Pending           Suspended            requeue interval, or when the engine asks for it
 //	paused                     Pending           Paused               requeue interval
 //	archived                   Pending           Archived             none
 //	RetriableError             Pending           Retrying             its delay, or the retry interval

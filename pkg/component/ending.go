@@ -238,7 +238,7 @@ func (p *pass) completeStatus(o outcomes.Outcome, d decision, now metav1.Time) d
 			return err
 		})
 		if err != nil && d.err == nil {
-			d.err = fmt.Errorf("running status hook (%d): %w", i, err)
+			d.err = fmt.Errorf("status hook %d of the operator: %w", i+1, err)
 			if generation.Is(err) {
 				d.verdict = verdict{state: StateError, reason: ReadyConditionReasonError, message: d.err.Error(), retried: true}
 				p.status.setState(d.verdict, now)
@@ -360,7 +360,7 @@ func requeueOf(o outcomes.Outcome, h history, t timing) time.Duration {
 			// On-failure hooks may be under way.
 			delay = min(delay, o.Wake)
 		}
-	case slices.Contains(unrepeated, o.Kind), o.Kind == outcomes.Suspended && o.Wake == 0:
+	case slices.Contains(unrepeated, o.Kind):
 		return 0
 	case o.Wake > 0:
 		delay = min(o.Wake, t.requeue)

@@ -29,8 +29,8 @@ type Site struct {
 
 // SiteSpec can be placed, suspended, and refers to a Secret.
 type SiteSpec struct {
-	component.PlacementSpec  `json:",inline"`
-	component.SuspensionSpec `json:",inline"`
+	component.PlacementSpec `json:",inline"`
+	component.PresenceSpec  `json:",inline"`
 
 	Title    string                       `json:"title"`
 	Password component.SecretKeyReference `json:"passwordRef" fallbackKeys:"password"`

@@ -140,7 +140,7 @@ func TestForgedHooks(t *testing.T) {
 	}{
 		{"in another namespace", func(r *rig, elsewhere string, widget *Widget) {
 			r.forge(widget, func(status *Status) { status.DeletionHooks.Namespace = elsewhere })
-		}, "deletion hooks are lost: status.deletionHooks.namespace is %q; must be %q, the namespace of the component"},
+		}, "deletion hooks cannot be run: status.deletionHooks.namespace is %q; must be %q, the namespace of the component"},
 		{"a hook without an object", func(r *rig, _ string, widget *Widget) {
 			content := []byte(`[{"hook":"pre-delete"}]`)
 			packed, err := chunks.Pack(content)
@@ -156,7 +156,7 @@ func TestForgedHooks(t *testing.T) {
 			r.forge(widget, func(status *Status) {
 				status.DeletionHooks.Secrets, status.DeletionHooks.Checksum, status.DeletionHooks.Objects = []string{secret.Name}, checksum, 1
 			})
-		}, "deletion hooks are lost: item 0 does not name an object"},
+		}, "deletion hooks cannot be run: item 0 does not name an object"},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()

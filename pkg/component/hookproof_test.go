@@ -56,7 +56,7 @@ func TestForgedDeletionHooksAreNotApplied(t *testing.T) {
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	t.Cleanup(func() { _ = r.client.Delete(context.Background(), binding) })
 	awaitState(r, widget, StateDeletionPending, ReadyConditionReasonDeletionRetrying)
-	if _, _, message := widget.Status.GetState(); !strings.Contains(message, "the annotation "+r.name+"/deletion-hooks-checksum of the component does not confirm the hooks that") {
+	if _, _, message := widget.Status.GetState(); !strings.Contains(message, "the annotation "+r.name+"/deletion-hooks-checksum of the component does not confirm the hooks in the Secrets that") {
 		t.Errorf("got %q", message)
 	}
 	change(r, widget, func(w *Widget) { w.Annotations = map[string]string{r.name + "/skip-deletion-hooks": "true"} })

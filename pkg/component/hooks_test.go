@@ -98,7 +98,7 @@ func TestHooks(t *testing.T) {
 
 	awaitState(r, widget, StateError, ReadyConditionReasonError)
 	_, _, message := widget.Status.GetState()
-	diff(t, "message", "Running pre-reconcile hook (1): not now", message)
+	diff(t, "message", "Pre-reconcile hook 2 of the operator: not now", message)
 	diff(t, "order of hooks until one fails", []string{"post-read", "pre-reconcile 1+client+local", "pre-reconcile 2+client+local"}, notes.take())
 	diff(t, "field of the component's own", "seen by pre-reconcile 2", widget.Status.Extra)
 
@@ -109,7 +109,7 @@ func TestHooks(t *testing.T) {
 	notes.set("post-reconcile", nil, "a mistake")
 	await(r, widget, "the panic to be reported", func() bool {
 		_, _, message := widget.Status.GetState()
-		return strings.HasPrefix(message, "Running post-reconcile hook (0): panic: a mistake (component/hooks_test.go:")
+		return strings.HasPrefix(message, "Post-reconcile hook 1 of the operator: panic: a mistake (component/hooks_test.go:")
 	})
 	diff(t, "state", StateError, widget.Status.State)
 

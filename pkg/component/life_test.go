@@ -98,7 +98,7 @@ func TestDrift(t *testing.T) {
 	change(r, settings, func(c *corev1.ConfigMap) { c.Data["color"] = "purple" })
 	await(r, widget, "the drift to be reported", func() bool {
 		_, _, message := widget.Status.GetState()
-		return widget.Status.IsReady() && strings.Contains(message, "1 changed by other clients: ConfigMap "+r.namespace+"/settings")
+		return widget.Status.IsReady() && strings.Contains(message, "1 changed by other clients, and not corrected: ConfigMap "+r.namespace+"/settings")
 	})
 	r.settle(widget)
 	diff(t, "reported drift", map[string]string{"color": "purple"}, r.configMap("settings"))

@@ -170,14 +170,14 @@ func TestMoveAfterARestart(t *testing.T) {
 				r.start(r.reconciler(ReconcilerOptions{}))
 				await(r, widget, "the name of the former cluster", func() bool {
 					_, _, message := widget.Status.GetState()
-					return strings.HasPrefix(message, "The cluster with 1 dependent cannot be reached: the dependents are in the cluster at https://") &&
+					return strings.HasPrefix(message, "Cannot reach the cluster that has 1 dependent: the dependents are in the cluster at https://") &&
 						strings.Contains(message, "abandon-target")
 				})
 				r.settle(widget)
 				diff(t, "dependents", []string{"", before}, []string{r.uidIn(r.client), r.uidIn(elsewhere)})
 				if abandoned {
 					change(r, widget, func(w *Widget) { w.Annotations = map[string]string{r.name + "/abandon-target": "true"} })
-					r.awaitEvent("Abandoned", "1 dependent abandoned: ConfigMap "+r.namespace+"/settings")
+					r.awaitEvent("Abandoned", "The operator has given up 1 dependent, which may still exist: ConfigMap "+r.namespace+"/settings")
 				} else {
 					r.setKubeconfig(there)
 				}

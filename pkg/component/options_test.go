@@ -96,9 +96,9 @@ func TestSettings(t *testing.T) {
 		component Component
 		want      settings
 	}{
-		{"defaults", &nothing, settings{namespace: "demo", name: "web", timing: defaults}},
-		{"the spec has a capability", &placed, settings{namespace: "of the spec", name: "of the spec", timing: defaults}},
-		{"the component wins, also if it has nothing to say", &ownPlacement{placed}, settings{namespace: "of the component", name: "web", timing: defaults}},
+		{"defaults", &nothing, settings{namespace: "demo", name: "web", timing: defaults, presence: PresenceActive}},
+		{"the spec has a capability", &placed, settings{namespace: "of the spec", name: "of the spec", timing: defaults, presence: PresenceActive}},
+		{"the component wins, also if it has nothing to say", &ownPlacement{placed}, settings{namespace: "of the component", name: "web", timing: defaults, presence: PresenceActive}},
 		{
 			"no interval occupies the operator",
 			func() Component {
@@ -107,7 +107,7 @@ func TestSettings(t *testing.T) {
 				})
 				return &w
 			}(),
-			settings{namespace: "demo", name: "web", timing: timing{time.Second, time.Second, 3}},
+			settings{namespace: "demo", name: "web", timing: timing{time.Second, time.Second, 3}, presence: PresenceActive},
 		},
 		{
 			"all that is said counts",
@@ -123,7 +123,7 @@ func TestSettings(t *testing.T) {
 				return &w
 			}(),
 			settings{
-				namespace: "demo", name: "web", timing: timing{time.Minute, 2 * time.Minute, 3}, suspended: true, maxDeletions: "20%", managedTypes: []reconciler.TypeInfo{{Group: "a", Kind: "b"}},
+				namespace: "demo", name: "web", timing: timing{time.Minute, 2 * time.Minute, 3}, presence: PresenceSuspended, maxDeletions: "20%", managedTypes: []reconciler.TypeInfo{{Group: "a", Kind: "b"}},
 				policies: reconciler.Policies{
 					Reconcile: reconciler.ReconcilePolicyOnObjectOrComponentChange,
 					Adoption:  reconciler.AdoptionPolicyNever, Update: reconciler.UpdatePolicySsaMerge, Delete: reconciler.DeletePolicyOrphan,
@@ -141,7 +141,7 @@ func TestSettings(t *testing.T) {
 			diff(t, "policies", test.want.policies, got.policies)
 			diff(t, "types", test.want.managedTypes, got.managedTypes)
 			diff(t, "deletions", cmp.Or(test.want.maxDeletions, "7"), got.maxDeletions)
-			diff(t, "placement", []any{test.want.namespace, test.want.name, test.want.suspended}, []any{got.namespace, got.name, got.suspended})
+			diff(t, "placement", []any{test.want.namespace, test.want.name, test.want.presence}, []any{got.namespace, got.name, got.presence})
 		})
 	}
 }

@@ -81,6 +81,8 @@ type pass struct {
 	// engaged is set once the engine has been called for the dependents; result is its last result, nil before.
 	engaged bool
 	result  *reconciler.Result
+	// inherited is what a former manager has installed; nil if there is none, or once all of it was ready.
+	inherited *types.Inherited
 	// posted is the run of the post-reconcile hooks that counts at the end of the pass.
 	posted hookRun
 	// later holds the events that announce has collected.
@@ -150,7 +152,7 @@ func (p *pass) hookContext(ctx context.Context) context.Context {
 func (p *pass) runHooks(ctx context.Context, kind string, hooks []HookFunc[Component]) outcomes.Outcome {
 	for i, run := range hooks {
 		if err := p.worker.panics.Run(p.log, func() error { return run(ctx, p.worker.resource.Client, p.component) }); err != nil {
-			return outcomes.Of(fmt.Errorf("running %s hook (%d): %w", kind, i, err))
+			return outcomes.Of(fmt.Errorf("%s hook %d of the operator: %w", kind, i+1, err))
 		}
 	}
 	return outcomes.Proceed

@@ -228,7 +228,7 @@ func TestDefinitionThatRefusesStates(t *testing.T) {
 	widget := (*AncientWidget)(r.widget(oneConfigMap))
 	widget.Spec.Suspend = true
 	r.create(widget)
-	r.awaitEvent("StatusRejected", "The API server rejects the status (is the CustomResourceDefinition older than this operator?): ")
+	r.awaitEvent("StatusRejected", "The API server rejects the status, so the component shows an old one; if the CustomResourceDefinition is older than this operator, apply the one of its version: ")
 	r.requests.Reset()
 	r.settleCounting()
 	if writes := r.requests.Count(testenv.Request.IsWrite); writes > 2 {

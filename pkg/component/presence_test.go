@@ -4,20 +4,16 @@
 package component
 
 import (
-	"context"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/manifests"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 const (
@@ -167,23 +163,6 @@ spec:
     spec: {containers: [{name: main, image: example.com/none}]}
 `
 
-// sleepers is a generator of the objects of the spec whose Deployments have suspended forms.
-type sleepers struct{}
-
-func (sleepers) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
-	objects, err := specObjects(ctx, namespace, name, parameters)
-	for i, object := range objects {
-		if object.GetObjectKind().GroupVersionKind().Kind == "Deployment" {
-			objects[i] = behaviors.Attach(object, behaviors.Suspend(func(manifest *unstructured.Unstructured) error {
-				return unstructured.SetNestedField(manifest.Object, int64(0), "spec", "replicas")
-			}))
-		}
-	}
-	return objects, err
-}
-
-func (sleepers) SuspendsDependents() bool { return true }
-
 // replicas returns what a Deployment is scaled to.
 func (r *rig) replicas(name string) int32 {
 	r.tb.Helper()
@@ -199,15 +178,14 @@ func (r *rig) replicas(name string) int32 {
 func TestSuspendedDependents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	// A pipeline suspends because the generator that it wraps does.
-	generator := manifests.NewGenerator(sleepers{})
+	generator := manifests.NewGenerator(manifests.GeneratorFunc(specObjects)).WithObjectTransformer(manifests.NewSuspensionObjectTransformer())
 	start := func() (stop func()) { return r.start(NewReconciler[*Widget](r.name, generator, ReconcilerOptions{})) }
 	stop := start()
 	widget := r.widget(sleeper + "---\n" + presentA)
 	r.create(widget)
 	awaitReady(r, widget)
 	r.present(widget, PresenceSuspended, sleeper+"---\n"+presentA+"---\n"+presentC)
-	r.awaitMessage(widget, ReadyConditionReasonSuspended, "Suspended: all dependents that have a suspended form are suspended")
+	r.awaitMessage(widget, ReadyConditionReasonSuspended, "Suspended: all dependents that can be suspended are suspended")
 	if replicas := r.replicas("sleeper"); replicas != 0 {
 		t.Errorf("the Deployment has %d replicas", replicas)
 	}
@@ -230,10 +208,13 @@ func TestSuspendedDependents(t *testing.T) {
 		t.Errorf("the Deployment was resumed with %d replicas", replicas)
 	}
 	change(r, widget, func(w *Widget) { w.Spec.Suspend = true })
-	r.awaitMessage(widget, ReadyConditionReasonSuspended, "Suspended: all dependents that have a suspended form are suspended")
+	r.awaitMessage(widget, ReadyConditionReasonSuspended, "Suspended: all dependents that can be suspended are suspended")
 	if replicas := r.replicas("sleeper"); replicas != 0 {
 		t.Errorf("spec.suspend has left %d replicas", replicas)
 	}
+	// Another presence counts more than the deprecated field.
+	r.present(widget, PresencePaused, sleeper+"---\n"+presentA)
+	r.awaitMessage(widget, ReadyConditionReasonPaused, "sleeper: would be updated")
 	r.delete(widget)
 	r.awaitGone(widget)
 	stop()

@@ -25,6 +25,7 @@ import (
 
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Preview is a manager for programs that ask what an operator would do, beside the running operator of another version.
@@ -232,7 +233,7 @@ func (p *pass) heldBack(ctx context.Context) (held, problem string) {
 // foresee goes through the steps of a pass up to the plan of its changes, without writing.
 func (p *pass) foresee(ctx context.Context) outcomes.Outcome {
 	for _, next := range []step{
-		p.acknowledge, p.recall, p.checkSuspended, p.resolve, p.load, p.checkIdentity, p.track, p.afterRead, p.connect, p.checkPresence, p.planAll,
+		p.acknowledge, p.recall, p.resolve, p.load, p.checkIdentity, p.inherit, p.track, p.afterRead, p.connect, p.checkPresence, p.planAll,
 	} {
 		if o := next(ctx); o.Kind != outcomes.Continue {
 			return o
@@ -254,6 +255,15 @@ func (p *pass) planAll(ctx context.Context) outcomes.Outcome {
 	judge, generated, err := p.want(ctx)
 	if err != nil {
 		return wanted(err)
+	}
+	if o := p.undeclared(func(object types.ObjectKey) bool {
+		return slices.ContainsFunc(generated.Objects, func(declared client.Object) bool {
+			id := types.IDOf(declared)
+			return id.GroupKind == object.GetObjectKind().GroupVersionKind().GroupKind() && id.Name == object.GetName() &&
+				(id.Namespace == object.GetNamespace() || id.Namespace == "")
+		})
+	}); o.Kind != outcomes.Continue {
+		return o
 	}
 	// Another identity has the same permissions as with the operator.
 	id := p.identity()

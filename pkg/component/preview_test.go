@@ -152,9 +152,9 @@ func TestPreview(t *testing.T) {
 		"a: Created new Updated web Deleted old",
 		"b: Created new Updated web! Deleted old",
 		"broken: generating dependents: size must be positive",
-		"held: (1 of 4 dependents would be deleted, but only 0 may be) Created new Updated web",
+		"held: (1 of 4 dependents would be deleted, but at most 0 may be without approval) Created new Updated web",
 		"paused: (it is paused) Created new Updated web Deleted old",
-		"suspended: (reconciliation is suspended)",
+		"suspended: (it is suspended)",
 		"waiting: (waiting for Thing " + r.namespace + "/x: its type is not served) Created new Updated web Deleted old",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

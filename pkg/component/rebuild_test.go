@@ -267,7 +267,7 @@ func TestKindsThatCannotBeListed(t *testing.T) {
 	for range 2 {
 		got, delay, err := s.pass()
 		if err != nil || got.state != StateDeletionPending || delay < outcomes.MissingDelay || !strings.HasSuffix(got.message, unknown) ||
-			!strings.Contains(got.message, s.name+`/abandon-target to "true"`) {
+			!strings.Contains(got.message, s.name+`/abandon-target of the component to "true"`) {
 			t.Fatalf("want the deletion to wait, got %+v after %s, %v", got, delay, err)
 		}
 	}

@@ -254,6 +254,13 @@ type ReconcilerOptions struct {
 	// create, patch and delete Secrets there. Who may read the Secret knows all generated secrets. If the seed is lost, the
 	// component is refused. Defaults to false.
 	GeneratedSecrets bool
+	// Inherit finds what a former manager has installed for a component, until all dependents have been ready once. It is
+	// called with the deployment namespace and name, for dependents in the cluster of the component. The component begins
+	// with the revision of the former manager, and adopts its objects whatever the adoption policy is. It is not ready as
+	// long as there are objects that are not declared. Use helm.InheritRelease for components of operators that were made
+	// with operator-sdk from charts. It costs new components one request for each pass before they are ready. Defaults to
+	// none.
+	Inherit types.InheritFunc
 	// CrossNamespaceDependencies lets namespaced components depend on objects outside of their namespace, and refer to
 	// values of such objects. Users who may create a component then learn something about all objects that the operator
 	// may read, and can keep components of others from being deleted. Defaults to false.

@@ -456,9 +456,9 @@ func pick[V string | []byte](content *observe.ReferencedContent, key string, fal
 	problem := "has no key " + strings.Join(wanted, " or ")
 	switch present := slices.Sorted(maps.Keys(content.Data)); {
 	case len(wanted) == 0:
-		problem = "no key is set, and there is no default"
+		problem = "needs a key, because there is no default"
 	case len(present) == 0:
-		problem += ": it is empty"
+		problem += "; it has no keys"
 	default:
 		problem += "; its keys are: " + outcomes.Join(present, ", ")
 	}

@@ -123,8 +123,8 @@ func TestLoadingReferences(t *testing.T) {
 		{"one key of a Secret", &SecretKeyReference{Key: "b"}, content, []string{"a"}, []byte("2"), ""},
 		{"the first default that is there", &SecretKeyReference{}, content, []string{"x", "b", "a"}, []byte("2"), ""},
 		{"defaults do not help if a key is given", &SecretKeyReference{Key: "x"}, content, []string{"a"}, nil, "has no key x; its keys are: a, b"},
-		{"an empty object", &ConfigMapKeyReference{Key: "x"}, empty, nil, nil, "has no key x: it is empty"},
-		{"neither key nor default", &ConfigMapKeyReference{}, content, nil, nil, "no key is set, and there is no default"},
+		{"an empty object", &ConfigMapKeyReference{Key: "x"}, empty, nil, nil, "has no key x; it has no keys"},
+		{"neither key nor default", &ConfigMapKeyReference{}, content, nil, nil, "needs a key, because there is no default"},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()

@@ -4,21 +4,30 @@
 package component
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 func request(namespace, name string) ctrl.Request {
@@ -83,7 +92,7 @@ func TestTimeAtRest(t *testing.T) {
 	r.create(widget)
 	suspended := r.widget(oneConfigMap)
 	suspended.Name = "suspended"
-	suspended.Spec.Suspend = true
+	suspended.Spec.Suspend, suspended.Spec.Objects = true, r.objects(presentB)
 	r.create(suspended)
 	awaitReady(r, widget)
 	awaitState(r, suspended, StatePending, ReadyConditionReasonSuspended)
@@ -156,6 +165,80 @@ func TestReadyCheck(t *testing.T) {
 	})
 }
 
+// lateWidget is a component whose definition is installed after the operator has started.
+type (
+	lateWidget     Widget
+	lateWidgetList list[lateWidget]
+)
+
+func (w *lateWidget) GetSpec() types.Unstructurable      { return &w.Spec }
+func (w *lateWidget) GetStatus() *Status                 { return &w.Status.Status }
+func (w *lateWidget) DeepCopyObject() runtime.Object     { return deepCopy(w) }
+func (l *lateWidgetList) DeepCopyObject() runtime.Object { return deepCopy(l) }
+
+// TestMissingType runs two controllers in one manager, of which one has no definition at first. The other one works
+// meanwhile, and the operator is ready.
+func TestMissingType(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	kind := schema.GroupVersionKind{Group: testenv.UniqueName(t) + ".example.com", Version: "v1", Kind: "LateWidget"}
+	late := NewReconciler[*lateWidget]("late."+r.name, &pureSpecObjects{}, ReconcilerOptions{Rollout: &Rollout{MaxUpdating: new(intstr.FromInt32(1))}})
+	mgr := r.manager(func(options *ctrl.Options) {
+		options.Scheme.AddKnownTypeWithName(kind, &lateWidget{})
+		options.Scheme.AddKnownTypeWithName(kind.GroupVersion().WithKind("LateWidgetList"), &lateWidgetList{})
+		metav1.AddToGroupVersion(options.Scheme, kind.GroupVersion())
+	})
+	for _, err := range []error{late.SetupWithManager(mgr), r.reconciler(ReconcilerOptions{}).SetupWithManager(mgr)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.run(mgr)
+	widget := r.widget(oneConfigMap)
+	r.create(widget)
+	awaitReady(r, widget)
+	probe := (&http.Request{URL: &url.URL{}}).WithContext(t.Context())
+	if err := late.ReadyCheck(probe); err != nil {
+		t.Errorf("the operator is not ready: %v", err)
+	}
+	missing := func() []string {
+		s := &stage{rig: &rig{tb: t, name: "latewidget." + kind.Group}}
+		return s.gathered(func(name string, _ map[string]string, value float64) string {
+			if name != "type_missing" {
+				return ""
+			}
+			return fmt.Sprint(value)
+		})
+	}
+	diff(t, "metric", []string{"1"}, missing())
+
+	text, err := os.ReadFile("testdata/crds/component-test.example.io_widgets.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition := strings.NewReplacer(testGroup.Group, kind.Group, "WidgetList", "LateWidgetList", "kind: Widget", "kind: LateWidget").Replace(string(text))
+	crd := testenv.Object(t, definition)
+	r.create(crd)
+	t.Cleanup(func() { _ = r.client.Delete(context.WithoutCancel(t.Context()), crd) })
+	created := testenv.Object(t, "{apiVersion: "+kind.GroupVersion().String()+", kind: LateWidget, metadata: {name: demo}}")
+	created.SetNamespace(r.namespace)
+	testenv.Eventually(t, func() (bool, string) {
+		err := r.client.Create(t.Context(), created)
+		return err == nil, fmt.Sprint(err)
+	})
+	testenv.Eventually(t, func() (bool, string) {
+		err := r.client.Get(t.Context(), client.ObjectKeyFromObject(created), created)
+		state, _, _ := unstructured.NestedString(created.Object, "status", "state")
+		return state == string(StateReady), fmt.Sprint(state, err)
+	})
+	diff(t, "metric", []string{"0"}, missing())
+	if err := late.ReadyCheck(probe); err != nil {
+		t.Errorf("the operator is not ready: %v", err)
+	}
+	r.delete(created)
+	r.awaitGone(created)
+}
+
 // TestNoPassIsRepeatedWithinASecond goes through all outcomes, with everything that can make the next pass come early.
 func TestNoPassIsRepeatedWithinASecond(t *testing.T) {
 	t.Parallel()
@@ -169,9 +252,6 @@ func TestNoPassIsRepeatedWithinASecond(t *testing.T) {
 	for kind := outcomes.Continue; kind <= outcomes.Abandoned; kind++ {
 		for _, early := range []time.Duration{0, 1, time.Microsecond, time.Second - 1} {
 			why := never[kind]
-			if kind == outcomes.Suspended && early == 0 {
-				why = "a change of the component ends a suspension that leaves the dependents alone"
-			}
 			for _, deleting := range []bool{false, true} {
 				expectFloor(t, kind, early, deleting, why)
 			}
@@ -182,7 +262,7 @@ func TestNoPassIsRepeatedWithinASecond(t *testing.T) {
 			t.Errorf("%s: got %s", name, delay)
 		}
 	}
-	limiter, request := errorDelays(), reconcile.Request{NamespacedName: types.NamespacedName{Name: "a"}}
+	limiter, request := errorDelays(), reconcile.Request{NamespacedName: apitypes.NamespacedName{Name: "a"}}
 	for range 100 {
 		if delay := limiter.When(request); delay < time.Second || delay > longestErrorDelay {
 			t.Errorf("error: got %s", delay)

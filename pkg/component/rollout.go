@@ -219,7 +219,7 @@ func (w *worker) member(component Component) rollout.Member {
 	status, settings := component.GetStatus(), settingsOf(component, w.options)
 	m := rollout.Member{
 		Key: client.ObjectKeyFromObject(component), Labels: labels.Set(component.GetLabels()),
-		Idle: component.GetDeletionTimestamp() != nil || settings.suspended || settings.presence != PresenceActive,
+		Idle: component.GetDeletionTimestamp() != nil || settings.presence != PresenceActive,
 	}
 	if taken := status.Rollout; taken != nil {
 		m.Version, m.Arrived = taken.Version, ptr.Deref(taken.ArrivedAt, metav1.Time{}).Time
@@ -283,7 +283,8 @@ func (p *pass) awaitTurn(ctx context.Context) outcomes.Outcome {
 	if p.isConcerned() {
 		if p.turn = w.rollout.Decide(w.member(p.component), w.options.Clock.Now()); p.isRolloutPaused(ctx) {
 			annotation := p.handle.AnnotationKey(types.AnnotationKeySuffixRolloutPaused)
-			p.turn = rollout.Wait{Message: fmt.Sprintf("paused: by the annotation %s of %s", annotation, w.rollout.definition.Name), Paused: true}
+			const paused = "the rollout is paused by the annotation %s of CustomResourceDefinition %s; to continue, remove it"
+			p.turn = rollout.Wait{Message: fmt.Sprintf(paused, annotation, w.rollout.definition.Name), Paused: true}
 		}
 		if p.turn.Message != "" {
 			return outcomes.Outcome{Kind: outcomes.Waiting, Message: p.turn.Message, Wake: p.turn.Wake}
@@ -358,10 +359,15 @@ func (a *author) newRollout(wake func(apitypes.NamespacedName), count func(state
 }
 
 // prepareRollout prepares the rollout.
-func (w *worker) prepareRollout(mgr ctrl.Manager, queue *queue.Wakeups) error {
-	var err error
-	if w.rollout, err = w.newRollout(queue.Wake, w.metrics.RolloutComponents); err != nil || w.rollout == nil {
-		return err
+func (w *worker) prepareRollout(_ ctrl.Manager, queue *queue.Wakeups) (err error) {
+	w.rollout, err = w.newRollout(queue.Wake, w.metrics.RolloutComponents)
+	return err
+}
+
+// findDefinition finds the CustomResourceDefinition whose annotation pauses the rollout.
+func (w *worker) findDefinition(mgr ctrl.Manager) error {
+	if w.rollout == nil {
+		return nil
 	}
 	mapping, err := mgr.GetRESTMapper().RESTMapping(w.resource.Kind.GroupKind(), w.resource.Kind.Version)
 	if err != nil {

@@ -150,7 +150,7 @@ func TestRollout(t *testing.T) {
 	waiting := &Widget{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "widget-05"}}
 	await(r, waiting, "the reason why it waits", func() bool {
 		condition, _ := waiting.Status.GetCondition(ConditionTypeRolledOut)
-		return condition.Status == ConditionFalse && strings.Contains(condition.Message, r.namespace+"/bad failed: ") && waiting.Status.IsReady()
+		return condition.Status == ConditionFalse && strings.Contains(condition.Message, r.namespace+"/bad failed with this version: ") && waiting.Status.IsReady()
 	})
 	// What users change, create and delete does not wait.
 	change(r, waiting, func(w *Widget) { w.Spec.Name = "widget-05" })
@@ -333,7 +333,7 @@ func TestPausedRollout(t *testing.T) {
 	r.start(operator(2))
 	r.awaitRollout(2, RolledOutReasonPaused)
 	condition, _ := r.widgets()[0].Status.GetCondition(ConditionTypeRolledOut)
-	if want := "Paused: by the annotation " + r.name + "/rollout-paused of widgets.component-test.example.io"; condition.Message != want {
+	if want := "The rollout is paused by the annotation " + r.name + "/rollout-paused of CustomResourceDefinition widgets.component-test.example.io; to continue, remove it"; condition.Message != want {
 		t.Errorf("want %q, got %q", want, condition.Message)
 	}
 	pause("null")

@@ -136,7 +136,7 @@ func TestADeletionThatKnowsNothing(t *testing.T) {
 			t.Fatalf("want the component to stay, got %v", err)
 		}
 		diff(t, "state", StateDeletionPending, got.state)
-		for _, part := range []string{"unknown dependents", "no route to host", s.name + `/abandon-target to "true"`} {
+		for _, part := range []string{"number is not known", "no route to host", s.name + `/abandon-target of the component to "true"`} {
 			if !strings.Contains(got.message, part) {
 				t.Errorf("want the message to contain %q, got %q", part, got.message)
 			}

@@ -221,8 +221,8 @@ func TestEvents(t *testing.T) {
 	s.script.result = reconciler.Result{Done: true, Drift: drift, Inventory: deployed("a")}
 	_, _, _ = s.pass()
 	diff(t, "events of drift and readiness", []string{
-		"Warning Drift Changed by other clients: Deployment demo/a: somebody changes spec.replicas",
-		"Normal Ready 1 dependent is ready; 1 changed by other clients: Deployment demo/a: somebody changes spec.replicas",
+		"Warning Drift Changed by other clients, and not corrected: Deployment demo/a: somebody changes spec.replicas",
+		"Normal Ready 1 dependent is ready; 1 changed by other clients, and not corrected: Deployment demo/a: somebody changes spec.replicas",
 	}, s.drain())
 	_, _, _ = s.pass()
 	diff(t, "events at rest", []string(nil), s.drain())

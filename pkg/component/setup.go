@@ -5,15 +5,19 @@ package component
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
@@ -39,7 +43,8 @@ import (
 )
 
 // SetupWithManager adds the reconciler to a manager, whose scheme must have the type of the components. It returns
-// errors in the arguments of NewReconciler, and reads the identity of the cluster.
+// errors in the arguments of NewReconciler, and reads the identity of the cluster. If the API server does not serve the
+// type yet, the controller begins when it does; the other controllers of the manager do not wait for that.
 func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	options := controller.Options{
 		MaxConcurrentReconciles: r.author.options.MaxConcurrentReconciles,
@@ -77,6 +82,43 @@ func (r *Reconciler[T]) SetupWithManagerAndBuilder(mgr ctrl.Manager, blder *ctrl
 	if err := claimName(mgr, r.author.name); err != nil {
 		return err
 	}
+	r.worker = w
+	begin := func() error {
+		if err := r.begin(mgr, blder); err != nil {
+			return fmt.Errorf("setting up the reconciler %s: %w", r.author.name, err)
+		}
+		return nil
+	}
+	if preview, ok := mgr.(*Preview); ok {
+		preview.workers = append(preview.workers, w)
+		return begin()
+	}
+	served, err := w.isServed(mgr)
+	switch {
+	case err != nil:
+		return fmt.Errorf("setting up the reconciler %s: %w", r.author.name, err)
+	case served:
+		return begin()
+	}
+	return mgr.Add(onAllReplicas(func(ctx context.Context) error {
+		if !w.awaitType(ctx, mgr) {
+			return nil
+		}
+		return begin()
+	}))
+}
+
+// begin adds the controller to the manager. The type of the components must be served.
+func (r *Reconciler[T]) begin(mgr ctrl.Manager, blder *ctrl.Builder) error {
+	w := r.worker
+	if err := w.findDefinition(mgr); err != nil {
+		return err
+	}
+	if w.shards != nil {
+		if err := mgr.Add(onAllReplicas(func(ctx context.Context) error { return w.share(ctx, r.queue) })); err != nil {
+			return err
+		}
+	}
 	// Different groups may have kinds of the same name.
 	controllerName := strings.ToLower(w.resource.Kind.Kind) + "." + w.resource.Kind.Group
 	made, err := blder.For(newOf[T](), builder.WithPredicates(w.filter())).
@@ -84,24 +126,58 @@ func (r *Reconciler[T]) SetupWithManagerAndBuilder(mgr ctrl.Manager, blder *ctrl
 		Named(controllerName).
 		Build(r)
 	if err != nil {
-		return fmt.Errorf("setting up the reconciler %s: %w", r.author.name, err)
+		return err
 	}
 	if elected, ok := made.(manager.LeaderElectionRunnable); ok && r.author.options.Sharding != nil && elected.NeedLeaderElection() {
-		return fmt.Errorf("setting up the reconciler %s: option Sharding: the controller must not need leader election; "+
-			"build it with the option NeedLeaderElection set to false", r.author.name)
-	}
-	r.worker = w
-	if preview, ok := mgr.(*Preview); ok {
-		preview.workers = append(preview.workers, w)
+		return errors.New("option Sharding: the controller must not need leader election; build it with the option NeedLeaderElection set to false")
 	}
 	return nil
 }
 
-// ReadyCheck fails until the components have been listed. Add it to a manager by AddReadyzCheck. It does not check the
-// watches of dependents: a kind that cannot be watched must not make the operator unavailable.
+// typeInterval is the time between two looks whether the type of the components is served.
+const typeInterval = 10 * time.Second
+
+// isServed reports whether the API server serves the type of the components.
+func (w *worker) isServed(mgr ctrl.Manager) (bool, error) {
+	_, err := mgr.GetRESTMapper().RESTMapping(w.resource.Kind.GroupKind(), w.resource.Kind.Version)
+	switch {
+	case err == nil:
+		w.unserved.Store(false)
+	case meta.IsNoMatchError(err):
+		w.unserved.Store(true)
+	default:
+		return false, fmt.Errorf("finding the resource of %s: %w", w.resource.Kind.Kind, err)
+	}
+	w.metrics.TypeMissing(w.unserved.Load())
+	return err == nil, nil
+}
+
+// awaitType waits until the type of the components is served, and returns false if the operator ends before.
+func (w *worker) awaitType(ctx context.Context, mgr ctrl.Manager) bool {
+	log := mgr.GetLogger().WithValues("reconciler", w.name, "type", w.resource.Kind.String())
+	log.Info("the type of the components is not served; the controller begins when it is")
+	err := wait.PollUntilContextCancel(ctx, typeInterval, false, func(context.Context) (bool, error) {
+		served, err := w.isServed(mgr)
+		if err != nil {
+			log.Error(err, "it is not known whether the type of the components is served")
+		}
+		return served, nil
+	})
+	if err == nil {
+		log.Info("the type of the components is served now; the controller begins")
+	}
+	return err == nil
+}
+
+// ReadyCheck fails until the components have been listed, or their type is not served. Add it to a manager by
+// AddReadyzCheck. It does not check the watches of dependents: a kind that cannot be watched must not make the operator
+// unavailable.
 func (r *Reconciler[T]) ReadyCheck(req *http.Request) error {
-	if r.worker == nil {
+	switch {
+	case r.worker == nil:
 		return errNotSetUp
+	case r.worker.unserved.Load():
+		return nil
 	}
 	return r.worker.synced(req.Context())
 }

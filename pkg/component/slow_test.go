@@ -190,7 +190,7 @@ func TestTargetsThatNeverAnswerLeaveWorkersToOthers(t *testing.T) {
 		await(r, widget, "the reason", func() bool {
 			_, _, message := widget.GetStatus().GetState()
 			return strings.HasPrefix(message, "No answer from the cluster at 127.0.0.1:") &&
-				strings.HasSuffix(message, " for 3s; its kubeconfig is in Secret "+r.namespace+"/"+secret)
+				strings.HasSuffix(message, " for 3s; the kubeconfig is in Secret "+r.namespace+"/"+secret)
 		})
 	}
 	for _, widget := range silent {

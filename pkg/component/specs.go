@@ -102,6 +102,8 @@ func (s *ImpersonationSpec) GetImpersonationGroups() []string { return nil }
 // +kubebuilder:object:generate=true
 
 // SuspensionSpec implements SuspensionConfiguration.
+//
+// Deprecated: use PresenceSpec. The value true means the same as the presence Suspended.
 type SuspensionSpec struct {
 	// Suspend suspends the component until it is unset, or until the component is deleted. Dependents that the operator
 	// can suspend are suspended, for example by scaling them down. All others are left alone.
@@ -340,9 +342,11 @@ type ImpersonationConfiguration interface {
 }
 
 // SuspensionConfiguration suspends a component.
+//
+// Deprecated: use PresenceConfiguration.
 type SuspensionConfiguration interface {
-	// IsSuspended reports whether the component is suspended. Then its dependents are left alone, unless the generator
-	// is a generator.Suspending: then PresenceSuspended applies. It has no effect while the component is being deleted.
+	// IsSuspended reports whether the presence is PresenceSuspended. A component whose PresenceConfiguration returns
+	// PresencePaused or PresenceArchived is not suspended.
 	IsSuspended() bool
 }
 
@@ -584,7 +588,6 @@ const serviceAccountPrefix = "system:serviceaccount:"
 type settings struct {
 	// namespace and name are those of the deployment.
 	namespace, name string
-	suspended       bool
 	presence        Presence
 	timing          timing
 	policies        reconciler.Policies
@@ -596,13 +599,20 @@ func settingsOf(component Component, options ReconcilerOptions) settings {
 	return settings{
 		namespace:    cmp.Or(ask(component, PlacementConfiguration.GetDeploymentNamespace), component.GetNamespace()),
 		name:         cmp.Or(ask(component, PlacementConfiguration.GetDeploymentName), component.GetName()),
-		suspended:    ask(component, SuspensionConfiguration.IsSuspended),
-		presence:     cmp.Or(ask(component, PresenceConfiguration.GetPresence), PresenceActive),
+		presence:     presenceOf(component),
 		timing:       timingOf(component),
 		policies:     policiesOf(component),
 		managedTypes: ask(component, TypeConfiguration.GetAdditionalManagedTypes),
 		maxDeletions: cmp.Or(ask(component, DeletionConfiguration.GetMaxDeletions), options.MaxDeletions),
 	}
+}
+
+func presenceOf(component Component) Presence {
+	presence := cmp.Or(ask(component, PresenceConfiguration.GetPresence), PresenceActive)
+	if presence == PresenceActive && ask(component, SuspensionConfiguration.IsSuspended) {
+		return PresenceSuspended
+	}
+	return presence
 }
 
 func timingOf(component Component) timing {

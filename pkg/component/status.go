@@ -36,6 +36,7 @@ import (
 //	+kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 //	+kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.state`
 //	+kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.revision`
+//	+kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`
 //	+kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type Status struct {
 	// ObservedGeneration is the generation of the component that was reconciled last.
@@ -58,6 +59,9 @@ type Status struct {
 	Revision int64 `json:"revision,omitempty"`
 	// InstalledRevision is the first revision with which all dependents became ready; unset before.
 	InstalledRevision int64 `json:"installedRevision,omitempty"`
+	// Version of what is applied, such as that of a chart, when all dependents were ready last; empty if the generator has
+	// no version.
+	Version string `json:"version,omitempty"`
 	// Conditions are Ready, Reconciling and Stalled.
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1000

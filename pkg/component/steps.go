@@ -18,7 +18,6 @@ import (
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
-	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -29,19 +28,19 @@ type step func(ctx context.Context) outcomes.Outcome
 // steps lists the steps of a pass, in order.
 func (p *pass) steps() []step {
 	common := []step{
-		p.acknowledge,    // note a new component; end if it is being deleted without our finalizer
-		p.noteOrphaning,  // whether dependents are to be orphaned
-		p.recall,         // load the inventory
-		p.checkSuspended, // end if the component is suspended
-		p.resolve,        // find out what the component depends on
-		p.load,           // load references, and compute the digest
-		p.checkIdentity,  // refuse a service account that cannot exist
-		p.awaitTurn,      // end if other components take a new version of the operator first
-		p.track,          // start a new revision if the digest has changed
-		p.afterRead,      // the author's post-read hooks
-		p.visitTarget,    // take a place for the remote cluster
-		p.connect,        // connect to the cluster of the dependents
-		p.visitFormer,    // take a place for a cluster that dependents leave
+		p.acknowledge,   // note a new component; end if it is being deleted without our finalizer
+		p.noteOrphaning, // whether dependents are to be orphaned
+		p.recall,        // load the inventory
+		p.resolve,       // find out what the component depends on
+		p.load,          // load references, and compute the digest
+		p.checkIdentity, // refuse a service account that cannot exist
+		p.awaitTurn,     // end if other components take a new version of the operator first
+		p.inherit,       // find out what a former manager has installed
+		p.track,         // start a new revision if the digest has changed
+		p.afterRead,     // the author's post-read hooks
+		p.visitTarget,   // take a place for the remote cluster
+		p.connect,       // connect to the cluster of the dependents
+		p.visitFormer,   // take a place for a cluster that dependents leave
 	}
 	if p.deleting {
 		return append(common,
@@ -75,6 +74,7 @@ func (p *pass) steps() []step {
 		p.beforeReconcile,   // the author's pre-reconcile hooks
 		p.apply,             // generate dependents, and apply them wave by wave
 		p.afterReconcile,    // the author's post-reconcile hooks
+		p.retire,            // end the management by a former manager
 		p.dropDependencies,  // let what the component no longer depends on be deleted
 		p.markReady,
 	)
@@ -105,7 +105,7 @@ func (p *pass) acknowledge(context.Context) outcomes.Outcome {
 	}
 	// A component without a record must not count as observed before its dependents are found. So the next pass notices
 	// the loss as well. If the predecessor has recorded it, settleInherited still needs the recorded generation.
-	awaited := p.record.Inherited && !p.deleting && !p.settings.suspended
+	awaited := p.record.Inherited && !p.deleting
 	if !p.record.IsLost() && !awaited {
 		p.status.ObservedGeneration = p.component.GetGeneration()
 	}
@@ -119,17 +119,6 @@ func (p *pass) acknowledge(context.Context) outcomes.Outcome {
 // recall loads the inventory into memory.
 func (p *pass) recall(ctx context.Context) outcomes.Outcome {
 	return outcomes.Of(p.record.Recall(ctx))
-}
-
-func (p *pass) checkSuspended(context.Context) outcomes.Outcome {
-	if !p.settings.suspended || p.deleting {
-		return outcomes.Proceed
-	}
-	if suspending, ok := p.worker.generator.(generator.Suspending); !ok || !suspending.SuspendsDependents() {
-		return outcomes.Outcome{Kind: outcomes.Suspended, Message: "reconciliation is suspended"}
-	}
-	p.settings.presence = PresenceSuspended
-	return outcomes.Proceed
 }
 
 // checkIdentity refuses a service account that cannot exist. It does not hold back a deletion: dependents of a lost

@@ -215,7 +215,7 @@ func TestInstancesThatMustNotBeListedAreNotNamed(t *testing.T) {
 	r.delete(widget)
 	awaitState(r, widget, StateDeleting, ReadyConditionReasonDeletionBlocked)
 	_, _, message := widget.Status.GetState()
-	diff(t, "message", "Deletion blocked by foreign instances of managed types, such as: Gadget."+group+" (no permission to list them)", message)
+	diff(t, "message", "Deletion blocked: others have created objects of types that this component defines or manages, such as: Gadget."+group+" (there are some, but no permission to list them); delete them first", message)
 	r.delete(other)
 	r.awaitGone(widget)
 }

@@ -81,6 +81,8 @@ type worker struct {
 	allowances queue.Allowances
 	// misused is set if a hook was added too late.
 	misused atomic.Bool
+	// unserved is set while the type of the components is not served.
+	unserved atomic.Bool
 }
 
 // reconcile makes one pass.
@@ -364,12 +366,12 @@ func (w *worker) shareWork(mgr ctrl.Manager, queue *queue.Wakeups) error {
 		Acquired: func(shard int) {
 			w.metrics.ShardsHeld(1)
 			if err := w.takeOver(queue, shard); err != nil {
-				log.Error(err, "components are reconciled only when they change", "shard", shard)
+				log.Error(err, "the components of a shard cannot be listed; each is reconciled only when it changes", "shard", shard)
 			}
 		},
 		Lost: w.handOver,
 	})
-	return mgr.Add(onAllReplicas(func(ctx context.Context) error { return w.share(ctx, queue) }))
+	return nil
 }
 
 // share joins the other replicas once this one has listed the components.

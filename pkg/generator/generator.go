@@ -34,8 +34,8 @@ import (
 
 // Generator turns the parameters of a component into the objects that should exist in the cluster.
 //
-// An implementation may also implement [Pure] and [Suspending], and, if it returns typed objects that the scheme of
-// the target client does not have, types.SchemeBuilder.
+// An implementation may also implement [Pure] and [Versioned], and, if it returns typed objects that the scheme of the target client
+// does not have, types.SchemeBuilder.
 type Generator interface {
 	// Generate returns the objects of a component. Namespace and name are those of its dependents.
 	// A namespaced object without a namespace is put into the given one. Generate
@@ -45,11 +45,11 @@ type Generator interface {
 	Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error)
 }
 
-// Suspending is implemented by generators whose objects have suspended forms (see package behaviors).
-type Suspending interface {
-	// SuspendsDependents reports whether the dependents of a suspended component (see
-	// component.SuspensionConfiguration) are suspended, too. Otherwise, they are left as they are.
-	SuspendsDependents() bool
+// Versioned is implemented by generators whose objects have a version that means something to users, such as that of a
+// chart.
+type Versioned interface {
+	// Version returns the version. It appears in the status of components that are ready with it.
+	Version() string
 }
 
 // Conditioned is implemented by generators whose components have a condition for how well their dependents do their

@@ -371,7 +371,7 @@ type Blocker struct {
 // String names the type and the instance.
 func (b Blocker) String() string {
 	if b.Name == "" {
-		return b.Type.GroupKind().String() + " (no permission to list them)"
+		return b.Type.GroupKind().String() + " (there are some, but no permission to list them)"
 	}
 	return types.ObjectText(b.Type.GroupKind(), b.Namespace, b.Name)
 }

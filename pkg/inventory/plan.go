@@ -272,7 +272,7 @@ func (h *HeldDeletions) String() string {
 	case h.Confirm:
 		return fmt.Sprintf("%d of %d dependents would be deleted, which needs approval because of the prune policy", len(h.Objects), h.Dependents)
 	default:
-		return fmt.Sprintf("%d of %d dependents would be deleted, but only %d may be", len(h.Objects), h.Dependents, h.Allowed)
+		return fmt.Sprintf("%d of %d dependents would be deleted, but at most %d may be without approval", len(h.Objects), h.Dependents, h.Allowed)
 	}
 }
 

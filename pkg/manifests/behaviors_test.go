@@ -51,9 +51,10 @@ func TestTransformersKeepBehaviors(t *testing.T) {
 		transformer manifests.ObjectTransformer
 		err         string
 	}{
-		"policy rules": {made(manifests.NewPolicyRulesObjectTransformer([]manifests.PolicyRule{{Set: map[string]string{"apply-order": "1"}}})), ""},
-		"substitution": {made(manifests.NewSubstitutionObjectTransformer(map[string]string{"x": "y"}, nil)), ""},
-		"images":       {made(manifests.NewKustomizeObjectTransformer(nil, []manifests.KustomizeImage{{Name: "a", NewTag: "2"}})), ""},
+		"suspended forms": {manifests.NewSuspensionObjectTransformer(), ""},
+		"policy rules":    {made(manifests.NewPolicyRulesObjectTransformer([]manifests.PolicyRule{{Set: map[string]string{"apply-order": "1"}}})), ""},
+		"substitution":    {made(manifests.NewSubstitutionObjectTransformer(map[string]string{"x": "y"}, nil)), ""},
+		"images":          {made(manifests.NewKustomizeObjectTransformer(nil, []manifests.KustomizeImage{{Name: "a", NewTag: "2"}})), ""},
 		"patches": {made(manifests.NewKustomizeObjectTransformer([]manifests.KustomizePatch{
 			{Patch: "- {op: add, path: /data/new, value: x}", Target: &manifests.KustomizeSelector{Kind: "ConfigMap"}},
 		}, nil)), ""},
@@ -91,5 +92,46 @@ func TestTransformersKeepBehaviors(t *testing.T) {
 				t.Errorf("expected step 3, got %v", step)
 			}
 		})
+	}
+}
+
+// TestSuspendedForms checks what becomes of objects of each type while a component is suspended.
+func TestSuspendedForms(t *testing.T) {
+	t.Parallel()
+	transformer := manifests.NewSuspensionObjectTransformer()
+	for manifest, want := range map[string]map[string]any{
+		"{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 2, paused: true}}": {"replicas": int64(0), "paused": true},
+		"{apiVersion: apps/v1, kind: StatefulSet}":                                   {"replicas": int64(0)},
+		"{apiVersion: batch/v1, kind: CronJob, spec: {suspend: false, schedule: x}}": {"suspend": true, "schedule": "x"},
+		"{apiVersion: apps/v1, kind: DaemonSet, spec: {a: b}}":                       nil,
+		"{apiVersion: batch/v1, kind: Job}":                                          nil,
+		"{apiVersion: apps.example.io/v1, kind: Deployment, spec: {replicas: 2}}":    nil,
+	} {
+		transformed, err := transform(t, transformer, object(t, manifest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		suspending, ok := behaviors.Of[behaviors.Suspending](transformed[0])
+		if ok != (want != nil) {
+			t.Errorf("%s: a suspended form: %t", manifest, ok)
+		}
+		if !ok {
+			continue
+		}
+		form := object(t, manifest)
+		if err := suspending.Suspend(form); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, form.Object["spec"]); diff != "" || suspending.IsDeleted() {
+			t.Errorf("%s (-want +got):\n%s", manifest, diff)
+		}
+	}
+	own := behaviors.Attach(object(t, "{apiVersion: apps/v1, kind: Deployment}"), behaviors.DeletedOnSuspend{})
+	transformed, err := transform(t, transformer, own)
+	if suspending, _ := behaviors.Of[behaviors.Suspending](transformed[0]); err != nil || !suspending.IsDeleted() {
+		t.Errorf("the object's own behavior is lost: %v, %v", suspending, err)
+	}
+	if _, err := transform(t, transformer, object(t, "{kind: Deployment}")); err == nil || !strings.Contains(err.Error(), "apiVersion") {
+		t.Errorf("got error %v", err)
 	}
 }

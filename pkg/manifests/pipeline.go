@@ -26,7 +26,7 @@ import (
 
 // NewGenerator returns a generator that wraps the given one and accepts transformers; a ContextParameterTransformer or
 // ContextObjectTransformer gets the context. It implements types.SchemeBuilder and Pure for the given generator and the
-// transformers; it is pure if all of them are. It suspends dependents if the given generator does.
+// transformers; it is pure if all of them are.
 func NewGenerator(generator Generator) TransformableGenerator {
 	return &pipeline{generator: generator}
 }
@@ -40,8 +40,8 @@ type pipeline struct {
 var (
 	_ types.SchemeBuilder   = &pipeline{}
 	_ Pure                  = &pipeline{}
-	_ generator.Suspending  = &pipeline{}
 	_ generator.Conditioned = &pipeline{}
+	_ generator.Versioned   = &pipeline{}
 )
 
 func (p *pipeline) WithParameterTransformer(transformer ParameterTransformer) TransformableGenerator {
@@ -111,16 +111,18 @@ func (p *pipeline) AddToScheme(scheme *runtime.Scheme) error {
 	return nil
 }
 
-// SuspendsDependents returns the result of the wrapped generator; false if it has none.
-func (p *pipeline) SuspendsDependents() bool {
-	suspending, ok := p.generator.(generator.Suspending)
-	return ok && suspending.SuspendsDependents()
-}
-
 // Condition returns the condition of the wrapped generator; empty if it has none.
 func (p *pipeline) Condition() string {
 	if conditioned, ok := p.generator.(generator.Conditioned); ok {
 		return conditioned.Condition()
+	}
+	return ""
+}
+
+// Version returns the version of the wrapped generator; empty if it has none.
+func (p *pipeline) Version() string {
+	if versioned, ok := p.generator.(generator.Versioned); ok {
+		return versioned.Version()
 	}
 	return ""
 }

@@ -222,7 +222,7 @@ func (r *Reconciler) call(owner Owner, items []*InventoryItem, config execute.Co
 	}
 	r.config.Judges.Share(known.Label, len(items))
 	c.Consent = run.NewConsent(c.Ledger, r.cache, owner.Fence, owner.Confirm)
-	c.Server = &execute.Server{Config: config, Label: known.Label, Concurrency: r.options.MaxConcurrency, Permit: c.Consent.Permit}
+	c.Server = &execute.Server{Config: config, Label: known.Label, OwnerUID: known.UID(), Concurrency: r.options.MaxConcurrency, Permit: c.Consent.Permit}
 	c.Executor = &execute.Executor{
 		Server: c.Server, Owner: known, Report: c.Report, Retains: r.options.RetainOutcomes,
 		Finalizers: annotations.Finalizers{Current: r.options.Finalizer, Former: r.options.FormerFinalizers, Outcome: annotations.OutcomeFinalizer(r.name)},

@@ -198,7 +198,7 @@ func (w *world) forge(object *unstructured.Unstructured, phase reconciler.Phase,
 func TestForgedItemsAreForgotten(t *testing.T) {
 	t.Parallel()
 	const own = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own}\n"
-	const forgotten = "is recorded as a dependent, but has neither the owner label nor fields of the field manager of its owner, and is left alone"
+	const forgotten = "stays, because it has neither the owner label nor fields of the field manager of its owner; delete it yourself if nobody needs it"
 	for _, phase := range []reconciler.Phase{reconciler.PhaseReady, reconciler.PhaseDeleting, reconciler.PhaseScheduledForDeletion} {
 		for _, policy := range []reconciler.DeletePolicy{reconciler.DeletePolicyDelete, reconciler.DeletePolicyOrphan} {
 			t.Run(fmt.Sprintf("%s%s", phase, policy), func(t *testing.T) {

@@ -37,7 +37,6 @@ type Generator struct {
 var (
 	_ generator.Generator   = &Generator{}
 	_ generator.Pure        = &Generator{}
-	_ generator.Suspending  = &Generator{}
 	_ generator.Conditioned = &Generator{}
 )
 
@@ -120,9 +119,6 @@ func inputDigest(ctx context.Context, namespace, name string, parameters types.U
 
 // Fingerprint returns a constant: the resources of a component depend only on their input.
 func (g *Generator) Fingerprint() string { return "resources" }
-
-// SuspendsDependents returns true.
-func (g *Generator) SuspendsDependents() bool { return true }
 
 // Condition returns the type of the condition that reports how well the resources do their job; empty if there is none.
 func (g *Generator) Condition() string { return g.condition }

@@ -137,7 +137,7 @@ func TestForeignObjects(t *testing.T) {
 	})
 	w.expect([]string{
 		"Sync ConfigMap c: PruneSkipped Succeeded: belongs to another owner",
-		"Sync ConfigMap invalid: PruneSkipped Succeeded: is recorded as a dependent, but has neither the owner label nor fields of the field manager of its owner, and is left alone",
+		"Sync ConfigMap invalid: PruneSkipped Succeeded: stays, because it has neither the owner label nor fields of the field manager of its owner; delete it yourself if nobody needs it",
 		"Sync ConfigMap a: Synced Succeeded: unchanged",
 	}, w.succeeds(w.beginWith(refusing, "two", configMap("a"), sync.WithPrune(true))))
 	w.expect([]string{"ConfigMap a", "ConfigMap c", "ConfigMap invalid"}, w.exists())

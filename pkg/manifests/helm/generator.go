@@ -100,6 +100,7 @@ type HelmGenerator struct {
 var (
 	_ manifests.TransformableGenerator = &HelmGenerator{}
 	_ manifests.Pure                   = &HelmGenerator{}
+	_ generator.Versioned              = &HelmGenerator{}
 )
 
 // fingerprintVersion must change whenever this package or the Helm SDK renders other objects from the same chart than
@@ -113,6 +114,9 @@ func New(fsys fs.FS, chartPath string, options Options) (*HelmGenerator, error) 
 	chart, err := helm.Load(fsys, chartPath)
 	if err != nil {
 		return nil, err
+	}
+	if err := helm.Assign(map[string]any{}, options.Set); err != nil {
+		return nil, fmt.Errorf("options: %w", err)
 	}
 	return &HelmGenerator{chart: chart, options: options}, nil
 }
@@ -141,6 +145,9 @@ type ChartInfo struct {
 func (g *HelmGenerator) Chart() ChartInfo {
 	return ChartInfo{Name: g.chart.Name(), Version: g.chart.Version(), AppVersion: g.chart.AppVersion()}
 }
+
+// Version returns the version of the chart.
+func (g *HelmGenerator) Version() string { return g.chart.Version() }
 
 // Fingerprint identifies the content of the chart and the options. It is empty if the post-renderer is not pure.
 func (g *HelmGenerator) Fingerprint() string {
@@ -205,6 +212,13 @@ func (g *HelmGenerator) release(ctx context.Context, namespace string, name stri
 	if err != nil {
 		return helm.Release{}, err
 	}
+	values := manifest.ValuesOf(parameters)
+	if len(g.options.Set) > 0 {
+		values = manifests.MergeMaps(values, nil) // a copy
+		if err := helm.Assign(values, g.options.Set); err != nil {
+			return helm.Release{}, fmt.Errorf("rendering chart %s: option Set: %w", g.chart.Name(), err)
+		}
+	}
 	return helm.Release{
 		Name:      name,
 		Namespace: namespace,
@@ -212,7 +226,7 @@ func (g *HelmGenerator) release(ctx context.Context, namespace string, name stri
 		// A component is not an upgrade during revision 1. Treating it as one once it is installed would run upgrade
 		// hooks without any change of the component.
 		Upgrade:      installed && revision > 1,
-		Values:       manifest.ValuesOf(parameters),
+		Values:       values,
 		Capabilities: capabilitiesOf(discovery),
 		Service:      g.options.ReleaseService,
 		PostRenderer: g.options.PostRenderer,
@@ -249,6 +263,9 @@ func kindsOf(list *metav1.APIResourceList) []string {
 type Options struct {
 	// ReleaseService is the value of .Release.Service. Defaults to "Helm".
 	ReleaseService string
+	// Set are values that win over the parameters, in the syntax of Helm's flag --set: "image.tag=1.2.3". Defaults to
+	// none.
+	Set []string
 	// PostRenderer changes the rendered objects. If it does not implement manifests.Pure, the generator is not pure
 	// either: the chart is then rendered in each pass. Defaults to none.
 	PostRenderer PostRenderer
@@ -265,7 +282,7 @@ type PostRenderer interface {
 
 // fingerprint identifies the options; it is empty if they are not pure.
 func (o Options) fingerprint() string {
-	identity := []string{o.ReleaseService}
+	identity := append([]string{o.ReleaseService}, o.Set...)
 	if o.PostRenderer != nil {
 		pure, ok := o.PostRenderer.(manifests.Pure)
 		if !ok || pure.Fingerprint() == "" {

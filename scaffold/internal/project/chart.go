@@ -19,6 +19,8 @@ import (
 
 	"golang.org/x/mod/module"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	internalhelm "github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/helm/remote"
@@ -43,6 +45,8 @@ type Request struct {
 	OperatorName string
 	// TypeName is the name of the type of the values.
 	TypeName string
+	// Set are values that win over others, in the syntax of Helm's flag --set.
+	Set []string
 	// Reserved are names that the API package already uses.
 	Reserved []string
 }
@@ -57,22 +61,18 @@ func Chart(ctx context.Context, request Request) (*Contents, error) {
 	if err := contents.checkFiles(); err != nil {
 		return nil, err
 	}
-	if contents.Types, err = values.Derive(chart.Anatomy(), request.TypeName, request.Reserved...); err != nil {
-		return nil, fmt.Errorf("deriving types from the values of chart %s: %w", chart.Name(), err)
-	}
-	for _, note := range contents.Types.FreeForm {
-		place := "The values"
-		if note.Path != "" {
-			place = "Value `" + note.Path + "`"
-		}
-		contents.note(place + ": " + strings.TrimSuffix(note.Reason, ".") + ".")
-	}
-	rendered, err := helm.New(contents.fileSystem(), chartFolder, helm.Options{})
+	rendered, err := helm.New(contents.fileSystem(), chartFolder, helm.Options{Set: request.Set})
 	if err != nil {
 		return nil, err
 	}
 	source := Rendered{Generator: rendered, OperatorName: request.OperatorName}
 	source.APIVersions, source.LooksUp = questionsOf(contents.Files)
+	render := func(values map[string]any) ([]*unstructured.Unstructured, error) {
+		return source.render(ctx, example, values, source.APIVersions)
+	}
+	if contents.Types, err = values.Derive(chart.Anatomy(), render, request.TypeName, request.Reserved...); err != nil {
+		return nil, fmt.Errorf("deriving types from the values of chart %s: %w", chart.Name(), err)
+	}
 	if err := contents.AddRights(ctx, source); err != nil {
 		return nil, fmt.Errorf("chart %s must render with its default values and those that its schema requires: %w", chart.Name(), err)
 	}
@@ -166,10 +166,42 @@ type Contents struct {
 	Rules []rbacv1.PolicyRule
 	// Needs are uses of the operator that the dependents require.
 	Needs []rights.Need
+	// Reasons say for what the operator needs rights on resources.
+	Reasons map[schema.GroupResource][]string
 	// Notes describe what could not be determined, one sentence each.
 	Notes []string
+	// Several says how many components can exist side by side.
+	Several Several
 	// Random means that two renderings with the same values differ.
 	Random bool
+}
+
+// Several says how many components can exist side by side.
+type Several int
+
+const (
+	// AnyNumber means that components do not share objects.
+	AnyNumber Several = iota
+	// OnePerNamespace means that two components of a namespace would share objects.
+	OnePerNamespace
+	// OnePerCluster means that any two components would share objects.
+	OnePerCluster
+)
+
+// ValueNotes describe the values whose types do not say all that the chart requires, one sentence each.
+func (c *Contents) ValueNotes() []string {
+	if c.Types == nil {
+		return nil
+	}
+	var notes []string
+	for _, note := range c.Types.FreeForm {
+		place := "The values"
+		if note.Path != "" {
+			place = "`" + note.Path + "`"
+		}
+		notes = append(notes, oneLine(place+": "+strings.TrimSuffix(note.Reason, ".")+"."))
+	}
+	return notes
 }
 
 // oneLine returns a text from a chart as a single line without control characters.
@@ -228,6 +260,9 @@ func LoadContents(ctx context.Context, options *Options, folder string) (*Conten
 	request := Request{
 		OperatorName: options.OperatorName, TypeName: options.Kind + "Values",
 		Reserved: append([]string{options.Kind, options.Kind + "List", options.Kind + "Spec"}, takenKinds...),
+	}
+	for _, assignment := range options.Set {
+		request.Set = append(request.Set, os.Expand(assignment, func(name string) string { return options.Environment[name] }))
 	}
 	read, flag := Code, ""
 	switch options.Generator {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"go/token"
-	gotypes "go/types"
 	"path"
 	"regexp"
 	"slices"
@@ -90,6 +89,13 @@ type Options struct {
 	Generator GeneratorKind `json:"generator"`
 	// Chart is the source of the chart (--chart). Required with the generator helm.
 	Chart string `json:"chart,omitempty"`
+	// HelmOperator means that the operator takes the live objects of a helm operator over (--from-helm-operator).
+	HelmOperator bool `json:"helmOperator,omitempty"`
+	// Set are values of the chart that win over those of components, in the syntax of Helm's flag --set. They may
+	// contain variables of the environment.
+	Set []string `json:"set,omitempty"`
+	// Environment are these variables, with their defaults.
+	Environment map[string]string `json:"environment,omitempty"`
 	// Kustomization is the source of the kustomization (--kustomization). Required with the generator kustomize.
 	Kustomization string `json:"kustomization,omitempty"`
 	// ValidatingWebhook adds a validating webhook (--with-validating-webhook).
@@ -113,12 +119,6 @@ var (
 
 // takenKinds are exported names of the API package, which a kind must not have.
 var takenKinds = []string{"GroupVersion", "AddToScheme"}
-
-// takenPackages are names in main.go, which the operator's package must not have.
-var takenPackages = []string{
-	"context", "flag", "fmt", "slog", "net", "os", "strconv", "logr", "runtime", "utilruntime", "clientgoscheme", "ctrl", "client", "healthz", "metricsserver", "webhook",
-	"operator", "operators", "main", "run", "settings", "scheme", "uncached", "err",
-}
 
 // Complete sets the defaults, and checks all options. The error has one line for each problem, with the flag, its value
 // and what is allowed.
@@ -247,6 +247,11 @@ func splitImage(image string) (repository, tag string, err error) {
 	return image, "latest", nil
 }
 
+// ValuesFile is the path of the types of a chart's values in the project.
+func (o *Options) ValuesFile() string {
+	return path.Join("api", o.GroupVersion, strings.ToLower(o.Kind)+"_values.go")
+}
+
 // program is the name of the program and of the operator's chart.
 func (o *Options) program() string {
 	return programOf(o.GoModule)
@@ -358,12 +363,6 @@ func kindProblems(kind string) []string {
 	switch {
 	case !kindPattern.MatchString(kind) || !token.IsExported(kind):
 		return []string{"must be a Go identifier that begins with a capital letter and consists of letters and digits, such as WebShop"}
-	case token.IsKeyword(strings.ToLower(kind)):
-		return []string{"is a keyword of Go in lower case"}
-	case gotypes.Universe.Lookup(strings.ToLower(kind)) != nil || strings.EqualFold(kind, "init"):
-		return []string{"is in lower case a predeclared name of Go"}
-	case slices.Contains(takenPackages, strings.ToLower(kind)):
-		return []string{"is in lower case a name that main.go has already"}
 	case slices.Contains(takenKinds, kind):
 		return []string{"is a name that the API package has already"}
 	}

@@ -27,20 +27,18 @@ func TestRefusals(t *testing.T) {
 			func(o *Options) { *o = Options{} },
 			[]string{"--group-name: is required", "--kind: is required", "--operator-name: is required", "--go-module: is required"},
 		},
-		"groups of definitions have a dot":       {func(o *Options) { o.GroupName = "shop" }, []string{`--group-name: invalid value "shop": must have at least one dot`}},
-		"Kubernetes' form of versions":           {func(o *Options) { o.GroupVersion = "1.0" }, []string{`--group-version: invalid value "1.0"`, "v1alpha1"}},
-		"a version that is stored":               {func(o *Options) { o.ServedVersions = []string{"v1alpha1"} }, []string{`--served-version: invalid value "v1alpha1"`, "--group-version"}},
-		"a served version twice":                 {func(o *Options) { o.ServedVersions = []string{"v1", "v1"} }, []string{`--served-version: invalid value "v1": must not be given twice`}},
-		"a kind is exported":                     {func(o *Options) { o.Kind = "webShop" }, []string{`--kind: invalid value "webShop"`, "capital letter"}},
-		"a kind's file and package are keywords": {func(o *Options) { o.Kind = "Map" }, []string{`--kind: invalid value "Map"`, "keyword"}},
-		"a kind's package is an import":          {func(o *Options) { o.Kind = "Runtime" }, []string{`--kind: invalid value "Runtime"`, "main.go"}},
-		"the operator's name is a prefix":        {func(o *Options) { o.OperatorName = "shop/x" }, []string{`--operator-name: invalid value "shop/x"`}},
-		"a module names the program":             {func(o *Options) { o.GoModule = "example.org/Shop" }, []string{`--go-module: invalid value "example.org/Shop"`, "last element"}},
-		"an image":                               {func(o *Options) { o.Image = "a b" }, []string{`--image: invalid value "a b"`}},
-		"generators":                             {func(o *Options) { o.Generator = "jsonnet" }, []string{`--generator: invalid value "jsonnet"`, "go, resources, helm, kustomize"}},
-		"Go is too old":                          {func(o *Options) { o.GoVersion = "1.20" }, []string{`--go-version: invalid value "1.20"`, versions.golang}},
-		"a version":                              {func(o *Options) { o.ControllerRuntimeVersion = "latest" }, []string{`--controller-runtime-version: invalid value "latest"`}},
-		"no version of the runtime":              {func(o *Options) { o.RuntimeVersion = "" }, []string{"--runtime-version", "--runtime-path"}},
+		"groups of definitions have a dot": {func(o *Options) { o.GroupName = "shop" }, []string{`--group-name: invalid value "shop": must have at least one dot`}},
+		"Kubernetes' form of versions":     {func(o *Options) { o.GroupVersion = "1.0" }, []string{`--group-version: invalid value "1.0"`, "v1alpha1"}},
+		"a version that is stored":         {func(o *Options) { o.ServedVersions = []string{"v1alpha1"} }, []string{`--served-version: invalid value "v1alpha1"`, "--group-version"}},
+		"a served version twice":           {func(o *Options) { o.ServedVersions = []string{"v1", "v1"} }, []string{`--served-version: invalid value "v1": must not be given twice`}},
+		"a kind is exported":               {func(o *Options) { o.Kind = "webShop" }, []string{`--kind: invalid value "webShop"`, "capital letter"}},
+		"the operator's name is a prefix":  {func(o *Options) { o.OperatorName = "shop/x" }, []string{`--operator-name: invalid value "shop/x"`}},
+		"a module names the program":       {func(o *Options) { o.GoModule = "example.org/Shop" }, []string{`--go-module: invalid value "example.org/Shop"`, "last element"}},
+		"an image":                         {func(o *Options) { o.Image = "a b" }, []string{`--image: invalid value "a b"`}},
+		"generators":                       {func(o *Options) { o.Generator = "jsonnet" }, []string{`--generator: invalid value "jsonnet"`, "go, resources, helm, kustomize"}},
+		"Go is too old":                    {func(o *Options) { o.GoVersion = "1.20" }, []string{`--go-version: invalid value "1.20"`, versions.golang}},
+		"a version":                        {func(o *Options) { o.ControllerRuntimeVersion = "latest" }, []string{`--controller-runtime-version: invalid value "latest"`}},
+		"no version of the runtime":        {func(o *Options) { o.RuntimeVersion = "" }, []string{"--runtime-version", "--runtime-path"}},
 	} {
 		options := &Options{
 			GroupName: "shop.example.org", Kind: "WebShop", OperatorName: "webshop.shop.example.org", GoModule: "example.org/webshop-operator", RuntimeVersion: "v1.0.0",
@@ -112,7 +110,6 @@ func TestCapabilitiesAreThoseOfComponents(t *testing.T) {
 	t.Parallel()
 	offered := map[string]reflect.Type{}
 	for _, value := range []any{
-		component.SuspensionSpec{},
 		component.PresenceSpec{},
 		component.RequeueSpec{},
 		component.RetrySpec{},
@@ -143,5 +140,23 @@ func TestCapabilitiesAreThoseOfComponents(t *testing.T) {
 	}
 	for name := range offered {
 		t.Errorf("the table lacks %s", name)
+	}
+}
+
+// TestAnyKind checks that a kind may be called like a package that main.go imports, or like a word of Go.
+func TestAnyKind(t *testing.T) {
+	t.Parallel()
+	options := variants["go-both"].options(t)
+	want := string(renderWith(t, options)["main.go"])
+	for _, kind := range []string{"MetricsServer", "Runtime", "Map", "String", "Init", "Own"} {
+		options := variants["go-both"].options(t)
+		options.Kind, options.Resource = kind, ""
+		if err := options.Complete(); err != nil {
+			t.Fatal(err)
+		}
+		got := strings.ReplaceAll(string(renderWith(t, options)["main.go"]), "operator for "+kind, "operator for WebShop")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("main.go depends on the kind %s (-want +got):\n%s", kind, diff)
+		}
 	}
 }

@@ -15,7 +15,10 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/rights"
@@ -146,10 +149,39 @@ func permissionsOf(options *Options, contents *Contents) *Permissions {
 			})
 		}
 	}
+	if options.HelmOperator {
+		permissions.Cluster = append(permissions.Cluster, Rule{
+			PolicyRule: rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps", "secrets"}, Verbs: []string{"get", "list", "delete"}},
+			Reason:     "Helm's records of releases, until these are taken over",
+		})
+	}
 	for _, needed := range contents.Rules {
-		permissions.Cluster = append(permissions.Cluster, Rule{PolicyRule: needed, Reason: "dependents"})
+		permissions.Cluster = append(permissions.Cluster, contents.explain(needed)...)
 	}
 	return permissions
+}
+
+// explain divides a rule for dependents into rules with one reason each.
+func (c *Contents) explain(rule rbacv1.PolicyRule) []Rule {
+	var explained []Rule
+	for _, resource := range rule.Resources {
+		var all []string
+		for _, group := range rule.APIGroups {
+			all = append(all, c.Reasons[schema.GroupResource{Group: group, Resource: resource}]...)
+		}
+		reason := cmp.Or(strings.Join(all, "; "), "dependents")
+		at := slices.IndexFunc(explained, func(other Rule) bool { return other.Reason == reason })
+		if at < 0 {
+			of := rule
+			of.Resources = nil
+			explained, at = append(explained, Rule{PolicyRule: of, Reason: reason}), len(explained)
+		}
+		explained[at].Resources = append(explained[at].Resources, resource)
+	}
+	if len(rule.NonResourceURLs) > 0 {
+		explained = append(explained, Rule{PolicyRule: rule, Reason: "handed on by roles"})
+	}
+	return explained
 }
 
 // Rendered describes what an operator renders.
@@ -165,22 +197,22 @@ type Rendered struct {
 	LooksUp bool
 }
 
-// namespace and name of the rendered component.
-const (
-	exampleNamespace = "default"
-	exampleName      = "example"
-)
+// example is the rendered component.
+var example = apitypes.NamespacedName{Namespace: "default", Name: "example"}
 
 // AddRights determines the rights that the operator needs for what it renders. Rendering the contents with their
 // required values must succeed; failures with other values are only noted.
 func (c *Contents) AddRights(ctx context.Context, source Rendered) error {
 	given := cmp.Or(c.Types, &values.Types{})
-	objects, err := renderFor(ctx, source, given.Sample, nil)
+	objects, err := source.render(ctx, example, given.Sample, nil)
 	if err != nil {
 		return err
 	}
-	again, err := renderFor(ctx, source, given.Sample, nil)
+	again, err := source.render(ctx, example, given.Sample, nil)
 	if err != nil {
+		return err
+	}
+	if err := c.addSeveral(ctx, source, objects); err != nil {
 		return err
 	}
 	if c.Random = !reflect.DeepEqual(objects, again); c.Random {
@@ -195,7 +227,7 @@ func (c *Contents) AddRights(ctx context.Context, source Rendered) error {
 		c.note(fmt.Sprintf("There are too many values: %d of them were not varied.", left))
 	}
 	for _, variation := range variations {
-		more, err := renderFor(ctx, source, manifests.MergeMaps(given.Sample, variation.values), variation.apiVersions)
+		more, err := source.render(ctx, example, manifests.MergeMaps(given.Sample, variation.values), variation.apiVersions)
 		if err != nil && !variation.invented {
 			c.note(fmt.Sprintf("It cannot be rendered with %s: %v.", variation.text, err))
 		}
@@ -213,9 +245,93 @@ func (c *Contents) AddRights(ctx context.Context, source Rendered) error {
 	if err != nil {
 		return fmt.Errorf("computing the rights of the operator: %w", err)
 	}
-	c.Rules, c.Needs = needed[""], needsOf(objects, source.OperatorName)
+	c.Rules, c.Needs, c.Reasons = needed[""], needsOf(objects, source.OperatorName), reasonsOf(objects)
 	return nil
 }
+
+// addSeveral finds out how many components can exist side by side, given the objects of the example.
+func (c *Contents) addSeveral(ctx context.Context, source Rendered, objects []*unstructured.Unstructured) error {
+	first := keysOf(objects, example.Namespace)
+	for _, row := range []struct {
+		other   apitypes.NamespacedName
+		several Several
+		where   string
+	}{
+		{apitypes.NamespacedName{Namespace: "elsewhere", Name: "another"}, OnePerCluster, "in the cluster"},
+		{apitypes.NamespacedName{Namespace: example.Namespace, Name: "another"}, OnePerNamespace, "in a namespace"},
+	} {
+		others, err := source.render(ctx, row.other, cmp.Or(c.Types, &values.Types{}).Sample, nil)
+		if err != nil {
+			return err
+		}
+		if shared := first.Intersection(keysOf(others, row.other.Namespace)); len(shared) > 0 {
+			names := sets.List(shared)
+			if more := len(names) - 3; more > 0 {
+				names = append(names[:3], fmt.Sprintf("%d more", more))
+			}
+			c.Several = row.several
+			c.note(fmt.Sprintf("Only one component can exist %s: all have %s, whatever they are called.", row.where, strings.Join(names, ", ")))
+			return nil
+		}
+	}
+	return nil
+}
+
+// keysOf returns the names of objects. Those without a namespace count as being in the given one, unless their type is
+// known to have none.
+func keysOf(objects []*unstructured.Unstructured, namespace string) sets.Set[string] {
+	keys := sets.New[string]()
+	for _, object := range objects {
+		in := cmp.Or(object.GetNamespace(), namespace)
+		if rights.IsClusterScoped(object.GetKind()) {
+			in = ""
+		}
+		keys.Insert(types.ObjectText(object.GroupVersionKind().GroupKind(), in, object.GetName()))
+	}
+	return keys
+}
+
+// reasonsOf returns for what the operator needs rights on resources.
+func reasonsOf(objects []*unstructured.Unstructured) map[schema.GroupResource][]string {
+	reasons := map[schema.GroupResource][]string{}
+	add := func(group, resource, reason string) {
+		key := schema.GroupResource{Group: group, Resource: resource}
+		if !slices.Contains(reasons[key], reason) {
+			reasons[key] = append(reasons[key], reason)
+		}
+	}
+	for _, object := range objects {
+		plural, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
+		add(plural.Group, plural.Resource, "written")
+	}
+	for _, object := range objects {
+		switch object.GetKind() {
+		case "Role", "ClusterRole":
+			role := &rbacv1.ClusterRole{} // a Role has the same fields
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, role); err != nil {
+				continue // rights.Of refuses it
+			}
+			for _, rule := range role.Rules {
+				for _, group := range rule.APIGroups {
+					for _, resource := range rule.Resources {
+						add(group, resource, "handed on by "+object.GetKind()+" "+object.GetName())
+					}
+				}
+			}
+		case "CustomResourceDefinition":
+			group, _, _ := unstructured.NestedString(object.Object, "spec", "group")
+			resource, _, _ := unstructured.NestedString(object.Object, "spec", "names", "plural")
+			add(group, resource, "instances block the deletion of their CustomResourceDefinition")
+			for _, resource := range []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"} {
+				add("admissionregistration.k8s.io", resource, barrierReason)
+			}
+			add("", "configmaps", barrierReason)
+		}
+	}
+	return reasons
+}
+
+const barrierReason = "barrier while a CustomResourceDefinition is deleted"
 
 // note adds new notes, each as a single line.
 func (c *Contents) note(notes ...string) {
@@ -239,7 +355,7 @@ func needsOf(objects []*unstructured.Unstructured, operatorName string) []rights
 		_, isHook := object.GetAnnotations()[operatorName+"/"+types.AnnotationKeySuffixDeletionHook]
 		hooks = hooks || isHook
 		in := object.GetNamespace()
-		elsewhere = elsewhere || in != "" && in != exampleNamespace && !slices.Contains(created, in)
+		elsewhere = elsewhere || in != "" && in != example.Namespace && !slices.Contains(created, in)
 	}
 	var needs []rights.Need
 	if hooks {
@@ -251,8 +367,8 @@ func needsOf(objects []*unstructured.Unstructured, operatorName string) []rights
 	return needs
 }
 
-// renderFor calls the generator like a reconciler does, first for a new component and then for an installed one.
-func renderFor(ctx context.Context, source Rendered, values map[string]any, apiVersions []string) ([]*unstructured.Unstructured, error) {
+// render calls the generator like a reconciler does, first for a new component and then for an installed one.
+func (r Rendered) render(ctx context.Context, component apitypes.NamespacedName, values map[string]any, apiVersions []string) ([]*unstructured.Unstructured, error) {
 	scheme, err := clients.NewScheme()
 	if err != nil {
 		return nil, err
@@ -268,10 +384,10 @@ func renderFor(ctx context.Context, source Rendered, values map[string]any, apiV
 	}
 	for revision, installed := range []bool{false, true} {
 		rendering := generator.NewContext(ctx, generator.Surroundings{
-			ReconcilerName: source.OperatorName, LocalClient: clnt, Client: clnt, ComponentName: exampleName, ComponentNamespace: exampleNamespace,
+			ReconcilerName: r.OperatorName, LocalClient: clnt, Client: clnt, ComponentName: component.Name, ComponentNamespace: component.Namespace,
 			ComponentDigest: strings.Repeat("0", 64), ComponentRevision: int64(revision + 1), Installed: installed, Secrets: examples,
 		})
-		objects, err := source.Generator.Generate(rendering, exampleNamespace, exampleName, types.UnstructurableMap(values))
+		objects, err := r.Generator.Generate(rendering, component.Namespace, component.Name, types.UnstructurableMap(values))
 		if err != nil {
 			return nil, err
 		}

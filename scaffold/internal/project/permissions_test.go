@@ -39,8 +39,8 @@ func TestOperatorMayHandOutPaths(t *testing.T) {
 	options.Chart = chart
 	tree := renderWith(t, options)
 	for path, want := range map[string]string{
-		"chart/templates/clusterrole.yaml": "  # dependents\n  - nonResourceURLs: [/metrics, \"/metrics/*\"]\n    verbs: [get]\n",
-		"chart/README.md":                  "| cluster | `/metrics`, `/metrics/*` | get | dependents |\n",
+		"chart/templates/clusterrole.yaml": "  # handed on by roles\n  - nonResourceURLs: [/metrics, \"/metrics/*\"]\n    verbs: [get]\n",
+		"chart/README.md":                  "| cluster | `/metrics`, `/metrics/*` | get | handed on by roles |\n",
 	} {
 		if content := string(tree[path]); !strings.Contains(content, want) {
 			t.Errorf("want in %s:\n%s\ngot:\n%s", path, want, content)

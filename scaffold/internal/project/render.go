@@ -50,6 +50,9 @@ type parameters struct {
 	WebhookServer bool
 	// Capabilities are the specs that the spec of the component may embed.
 	Capabilities []capability
+	// Suspendable means that the spec of the component has the field presence, AnyNumber that components can exist side
+	// by side.
+	Suspendable, AnyNumber bool
 	// Typed reports whether the dependents are typed resources.
 	Typed bool
 	// LogrVersion is the version of the logging interface.
@@ -93,7 +96,7 @@ func Render(options *Options, contents *Contents) (Tree, error) {
 		chosen = append(chosen, "apache")
 	}
 	parts := template.New("").Delims("[[", "]]").Option("missingkey=error").Funcs(template.FuncMap{
-		"header": data.header, "markdown": markdown, "rules": yamlOf, "rightsTable": tableOf,
+		"header": data.header, "markdown": markdown, "yaml": yamlText, "rules": yamlOf, "rightsTable": tableOf,
 	})
 	for _, layer := range chosen {
 		content, err := embedded.ReadFile(path.Join(layers, layer, partsFile))
@@ -128,7 +131,7 @@ func newParameters(options *Options, contents *Contents) (*parameters, error) {
 		Options: *options,
 		Program: options.program(), Version: options.GroupVersion, Stored: true, Singular: strings.ToLower(options.Kind),
 		ImageRepository: repository, ImageTag: tag,
-		Typed: options.Generator == GeneratorResources, LogrVersion: versions.logr, Contents: contents, Sample: " {}",
+		Typed: options.Generator == GeneratorResources, LogrVersion: versions.logr, Contents: contents, Sample: " {}", AnyNumber: contents.Several == AnyNumber,
 		ContentsFolder: ContentsFolder(options), Permissions: permissionsOf(options, contents),
 	}
 	if err := data.setValues(); err != nil {
@@ -165,11 +168,9 @@ func (p *parameters) setValues() error {
 		p.ValuesImports = append(p.ValuesImports, strings.TrimSpace(values.Alias(imported)+" "+strconv.Quote(imported)))
 	}
 	for _, capability := range capabilities {
-		if p.Typed {
-			capability.Line = cmp.Or(capability.TypedLine, capability.Line)
-		}
 		if !slices.ContainsFunc(capability.Fields, func(field string) bool { return slices.Contains(types.Fields, field) }) {
 			p.Capabilities = append(p.Capabilities, capability)
+			p.Suspendable = p.Suspendable || capability.Type == "PresenceSpec"
 		}
 	}
 	return nil
@@ -285,8 +286,6 @@ type capability struct {
 	Type string
 	// Line describes what it does.
 	Line string
-	// TypedLine describes what it does if the dependents are typed resources. Defaults to Line.
-	TypedLine string
 	// Fields are the JSON names of its fields.
 	Fields []string
 	// Embedded reports whether it is on initially: if its fields only control the reconciliation of the component
@@ -294,16 +293,12 @@ type capability struct {
 	Embedded bool
 }
 
-// capabilities are all specs that package component offers for this. A test compares them with that package.
+// capabilities are all specs that package component offers for this, except the deprecated ones. A test compares them
+// with that package.
 var capabilities = []capability{
 	{
-		Type: "SuspensionSpec", Fields: []string{"suspend"}, Embedded: true, Line: "users can suspend the component.",
-		TypedLine: "users can suspend a component: its dependents are scaled down.",
-	},
-	{
-		Type: "PresenceSpec", Fields: []string{"presence"},
-		Line:      "users can suspend a component (its dependents are left alone, and run on), pause it (it shows what would be done), or archive it (its dependents are deleted).",
-		TypedLine: "users can suspend a component (its dependents are scaled down), pause it (it shows what would be done), or archive it (its dependents are deleted).",
+		Type: "PresenceSpec", Fields: []string{"presence"}, Embedded: true,
+		Line: "users can suspend a component (its workloads stop), pause it (it shows what would be done), or archive it (its dependents are deleted).",
 	},
 	{Type: "RequeueSpec", Fields: []string{"requeueInterval"}, Embedded: true, Line: "users can choose how often a ready component is reconciled without an event."},
 	{Type: "RetrySpec", Fields: []string{"retryInterval"}, Embedded: true, Line: "users can choose how long to wait before a retry."},

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -35,6 +36,7 @@ const (
 	number
 	boolean
 	intOrString
+	known // a Kubernetes type
 )
 
 // A node is the type of a value.
@@ -48,6 +50,7 @@ type node struct {
 	nullable bool
 	isSet    bool // a list whose elements are unique
 	typeName string
+	goType   reflect.Type // if it is known
 }
 
 type field struct {
@@ -62,6 +65,7 @@ type deriver struct {
 	source  *source
 	notes   []Note
 	choices []Choice
+	placed  map[string]reflect.Type
 	made    map[string]*node
 	count   int
 	err     error
@@ -159,7 +163,7 @@ func (d *deriver) fromFacts(f *facts, in input) *node {
 			break
 		}
 		n.elem = d.element(items, in)
-	case anything, freeMap, text, integer, number, boolean, intOrString:
+	case anything, freeMap, text, integer, number, boolean, intOrString, known:
 	}
 	d.bound(n, f, in.def)
 	if listed := f.enum(); listed != nil && !in.repeated && in.def.path != "" {
@@ -324,11 +328,35 @@ func (d *deriver) typeOfField(name string, f *facts, in input) *node {
 		d.note(in.path, "only alternatives or conditions of the schema describe it")
 		return &node{kind: anything, path: in.path, doc: d.remark(in).text}
 	}
-	n := d.build(in)
+	n := d.place(d.build(in), in)
 	if in.partial {
 		d.unchecked(n, "what is required of a subchart that may be switched off")
 	}
 	return n
+}
+
+// place gives a value the Kubernetes type of the field that templates put it into, unless a schema says more about it.
+func (d *deriver) place(n *node, in input) *node {
+	t := d.placed[in.def.path]
+	isScalar := len(in.schemas) == 0 && n.kind != list
+	switch {
+	case t == nil || in.repeated:
+	case t == port && n.kind == integer && isScalar:
+		n.mark("Minimum", "0") // often means none
+		n.mark("Maximum", "65535")
+	case listed[t] != nil && n.kind == text && isScalar:
+		n.kind, n.goType = known, t
+		n.mark("Enum", `{"`+strings.Join(listed[t], `","`)+`"}`)
+	case t != port && listed[t] == nil && n.isFree():
+		d.notes = slices.DeleteFunc(d.notes, func(note Note) bool { return note.Path == in.path || note.Path == in.path+"[]" })
+		return &node{kind: known, goType: t, path: n.path, doc: n.doc, nullable: n.nullable}
+	}
+	return n
+}
+
+// isFree reports whether a value, or an element of it, may be anything.
+func (n *node) isFree() bool {
+	return n.kind == anything || n.kind == freeMap || n.kind == list && n.elem.isFree()
 }
 
 // shapes are suffixes of names of values that have a Kubernetes type, or that users extend freely.

@@ -30,7 +30,7 @@ func TestDeclarations(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, archive := range archives {
-		types, err := values.Derive(readChart(t, archive), "ShopValues")
+		types, err := values.Derive(readChart(t, archive), nil, "ShopValues")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestRefusals(t *testing.T) {
 			subcharts: []helm.Anatomy{{Name: "db"}},
 		},
 	} {
-		_, err := values.Derive(helm.Anatomy{Values: []byte(test.values), Schema: []byte(test.schema), Dependencies: test.subcharts}, "ShopValues")
+		_, err := values.Derive(helm.Anatomy{Values: []byte(test.values), Schema: []byte(test.schema), Dependencies: test.subcharts}, nil, "ShopValues")
 		if err == nil {
 			t.Errorf("%s: no error", test.reason)
 			continue
@@ -131,7 +131,7 @@ func TestRefusals(t *testing.T) {
 
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
-	types, err := values.Derive(helm.Anatomy{Values: []byte("ingress: {a: 1}")}, "ShopValues", "ShopIngress")
+	types, err := values.Derive(helm.Anatomy{Values: []byte("ingress: {a: 1}")}, nil, "ShopValues", "ShopIngress")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestRecursionEnds(t *testing.T) {
 		`{"required": ["a"], "properties": {"a": {"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#/properties/a"}}}}}`,
 		doubling.String(),
 	} {
-		if _, err := values.Derive(helm.Anatomy{Schema: []byte(schema)}, "Values"); err != nil {
+		if _, err := values.Derive(helm.Anatomy{Schema: []byte(schema)}, nil, "Values"); err != nil {
 			t.Errorf("%.80s: %v", schema, err)
 		}
 	}
@@ -185,7 +185,7 @@ func TestOptional(t *testing.T) {
 			want: "routes:\n- name: example.org\n  stops:\n  - example.org\ntls:\n  enabled: true\n  port: 1\n",
 		},
 	} {
-		types, err := values.Derive(helm.Anatomy{Values: []byte(test.values), Schema: []byte(test.schema)}, "ShopValues")
+		types, err := values.Derive(helm.Anatomy{Values: []byte(test.values), Schema: []byte(test.schema)}, nil, "ShopValues")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,9 +19,9 @@
 //     does not forbid them: a Go type would lose them.
 //
 // Without a schema, the types are derived from the defaults. A default shows the type of a value, but not what an empty
-// object may contain: null, {} and [] become free-form values, which accept anything. This includes values with the
-// shape of a Kubernetes type (resources, affinity, tolerations): the type in k8s.io/api would lose fields of newer
-// versions of Kubernetes, and most charts accept templates there as well.
+// object may contain: null, {} and [] become free-form values, which accept anything. If the templates put such a value
+// into a field of Kubernetes, such as resources, affinity or tolerations, it gets the type of that field from k8s.io/api
+// instead. To find out, the chart is rendered with marked values.
 //
 // Types, enums, patterns and bounds of the schema become value validations. Conditions, such as if, oneOf or not, are
 // left to the chart's own schema, which Helm validates when the operator renders the chart; a comment and a note say

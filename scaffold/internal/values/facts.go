@@ -289,7 +289,7 @@ func (d *deriver) bound(n *node, f *facts, def fallback) {
 		}
 	case intOrString:
 		n.markers = append(n.markers, int32Only)
-	case anything, boolean, structure, freeMap:
+	case anything, boolean, structure, freeMap, known:
 	}
 	d.boundEnum(n, f)
 	if f.conditional {

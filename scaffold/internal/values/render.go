@@ -6,6 +6,7 @@ package values
 import (
 	"fmt"
 	"go/format"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,10 +107,10 @@ func (r *renderer) field(out *strings.Builder, f *field) {
 	}
 	goType := r.goType(f.node)
 	option := ",omitempty"
-	switch f.node.kind {
-	case list, mapping, freeMap:
+	switch kind := f.node.kind; {
+	case kind == list, kind == mapping, kind == freeMap, kind == known && f.node.goType.Kind() != reflect.Struct && f.node.goType.Kind() != reflect.String:
 		option = ",omitzero"
-	case anything, structure, text, integer, number, boolean, intOrString:
+	default:
 		if !f.required || f.node.nullable {
 			goType = "*" + goType
 		}
@@ -161,9 +162,22 @@ func (r *renderer) underlying(n *node) string {
 		return "bool"
 	case intOrString:
 		return r.from(intstrPackage, "IntOrString")
+	case known:
+		return r.known(n.goType)
 	case structure:
 	}
 	return n.typeName
+}
+
+// known returns the name of a Kubernetes type.
+func (r *renderer) known(t reflect.Type) string {
+	if t.Kind() == reflect.Slice {
+		return "[]" + r.known(t.Elem())
+	}
+	if t.PkgPath() == "" {
+		return t.String()
+	}
+	return r.from(t.PkgPath(), t.Name())
 }
 
 func (r *renderer) from(path, name string) string {

@@ -60,37 +60,31 @@ type Note struct {
 const (
 	jsonPackage   = "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	intstrPackage = "k8s.io/apimachinery/pkg/util/intstr"
+	corePackage   = "k8s.io/api/core/v1"
 )
 
 // Alias returns the name under which declarations import a package.
 func Alias(path string) string {
-	if path == jsonPackage {
+	switch path {
+	case jsonPackage:
 		return "apiextensionsv1"
+	case corePackage:
+		return "corev1"
 	}
 	return path[strings.LastIndex(path, "/")+1:]
 }
 
 // Derive returns the Go declarations for the values of a chart. The name is the root's type, such as WebShopValues;
-// other types are named after it, without the suffix Values. Reserved are the existing identifiers of the package.
+// other types are named after it, without the suffix Values. Reserved are the existing identifiers of the package. The
+// renderer shows which values have a Kubernetes type; without one, none has.
 // Derive fails if values or schema cannot be read, if the root is not an object, or if a name cannot be a JSON tag; the
 // error contains the path and what is allowed.
-func Derive(chart helm.Anatomy, name string, reserved ...string) (*Types, error) {
+func Derive(chart helm.Anatomy, render Renderer, name string, reserved ...string) (*Types, error) {
 	loaded, err := load(chart, "")
 	if err != nil {
 		return nil, err
 	}
-	d := &deriver{source: loaded, made: map[string]*node{}}
-	root, err := d.root()
-	if err != nil {
-		return nil, err
-	}
-	r := &renderer{taken: sets.New(reserved...), used: sets.New[string]()}
-	r.name(root, name)
-	declarations, err := r.render()
-	if err != nil {
-		return nil, err
-	}
-	types := &Types{Declarations: declarations, Choices: d.choices, Imports: sets.List(r.used), Numbers: r.numbers}
+	types := &Types{}
 	whole, schemas := fallback{value: loaded.defaults, set: true}, loaded.schemas("", nil)
 	if err := errors.Join(
 		convert(loaded.defaults, &types.Defaults),
@@ -99,6 +93,17 @@ func Derive(chart helm.Anatomy, name string, reserved ...string) (*Types, error)
 	); err != nil {
 		return nil, fmt.Errorf("converting values: %w", err)
 	}
+	d := &deriver{source: loaded, made: map[string]*node{}, placed: place(loaded, types.Sample, render)}
+	root, err := d.root()
+	if err != nil {
+		return nil, err
+	}
+	r := &renderer{taken: sets.New(reserved...), used: sets.New[string]()}
+	r.name(root, name)
+	if types.Declarations, err = r.render(); err != nil {
+		return nil, err
+	}
+	types.Choices, types.Imports, types.Numbers = d.choices, sets.List(r.used), r.numbers
 	slices.SortFunc(d.notes, func(a, b Note) int {
 		return strings.Compare(a.Path+"\x00"+a.Reason, b.Path+"\x00"+b.Reason)
 	})

@@ -4,5 +4,5 @@ kubectl create -f - <<'YAML'
 apiVersion: example.org/v1alpha1
 kind: Web
 metadata: {name: eu}
-status: {rollout: {operator: web-operator.example.org, version: one}, conditions: [{type: RolledOut, status: "False", reason: Waiting, message: "waiting: 2 of 20 components are updating, and 3 are next before this one"}]}
+status: {rollout: {operator: web-operator.example.org, version: one}, conditions: [{type: RolledOut, status: "False", reason: Waiting, message: "waiting: at most 2 of 20 components take the version at the same time, and 5 that have not finished come first"}]}
 YAML

@@ -4,8 +4,6 @@ scaffold --group-name example.org --kind Web --operator-name web-operator.exampl
   --chart web --runtime-path "$REPOSITORY" --skip-post-processing web-operator
 cd web-operator
 git init -q .
-# The race detector would take minutes, because it compiles all packages in another way.
-perl -pi -e 's/go test -race/go test/' Makefile
 export TEST_SANDBOX_KUBECONFIG=$KUBECONFIG
 
 before_1() { echo 'size: 1' >> pkg/generator/chart/values.yaml; }

@@ -12,7 +12,7 @@ import (
 
 // GuestbookSpec is the desired state of a Guestbook.
 type GuestbookSpec struct {
-	component.SuspensionSpec `json:",inline"`
+	component.PresenceSpec `json:",inline"`
 
 	// Image of the web server.
 	Image string `json:"image"`

@@ -14,7 +14,7 @@ import (
 type ParcelServiceSpec struct {
 	component.PlacementSpec     `json:",inline"`
 	component.ImpersonationSpec `json:",inline"`
-	component.SuspensionSpec    `json:",inline"`
+	component.PresenceSpec      `json:",inline"`
 	component.RequeueSpec       `json:",inline"`
 	component.RetrySpec         `json:",inline"`
 	component.TimeoutSpec       `json:",inline"`

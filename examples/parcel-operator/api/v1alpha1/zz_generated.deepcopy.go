@@ -96,7 +96,7 @@ func (in *ParcelServiceSpec) DeepCopyInto(out *ParcelServiceSpec) {
 	*out = *in
 	out.PlacementSpec = in.PlacementSpec
 	out.ImpersonationSpec = in.ImpersonationSpec
-	out.SuspensionSpec = in.SuspensionSpec
+	out.PresenceSpec = in.PresenceSpec
 	in.RequeueSpec.DeepCopyInto(&out.RequeueSpec)
 	in.RetrySpec.DeepCopyInto(&out.RetrySpec)
 	in.TimeoutSpec.DeepCopyInto(&out.TimeoutSpec)

@@ -378,7 +378,7 @@ func Drift(result reconciler.Result) string {
 	if len(result.Drift) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %d changed by other clients: %s", len(result.Drift), Notices(result.Drift))
+	return fmt.Sprintf("; %d changed by other clients, and not corrected: %s", len(result.Drift), Notices(result.Drift))
 }
 
 // Unhealthy returns the ready dependents that are not healthy as the end of a sentence; empty if there are none.

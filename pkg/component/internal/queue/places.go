@@ -116,7 +116,7 @@ func (s *Stay) Visit(target string) outcomes.Outcome {
 		s.leave = leave
 		return outcomes.Proceed
 	}
-	reason := fmt.Sprintf("waiting for its turn: too many components wait for slow clusters (%d)", s.places.limit)
+	reason := fmt.Sprintf("waiting: at most %d components at a time may wait for clusters that answer slowly", s.places.limit)
 	// The last error of the target is more useful to users than the reason for the wait.
 	o := outcomes.Retry(cmp.Or(s.memory.unanswered, reason), crowdDelay)
 	o.Crowded = true
@@ -142,13 +142,13 @@ func (s *Stay) Interpret(ctx context.Context, o outcomes.Outcome, remote Remote,
 	noAnswer, isUnanswered := errors.AsType[*clients.NoAnswerError](o.Err)
 	where := ""
 	if s.leave != nil && remote.KubeConfigFrom != "" {
-		where = "; its kubeconfig is in " + remote.KubeConfigFrom
+		where = "; the kubeconfig is in " + remote.KubeConfigFrom
 	}
 	switch cause := context.Cause(ctx); {
 	case o.Crowded:
 		return o
 	case errors.Is(cause, errTooLong):
-		o = outcomes.Retry("the pass took too long; the next one continues"+where, outcomes.FirstBackoff)
+		o = outcomes.Retry("the reconciliation was interrupted because it took too long; the next one continues"+where, outcomes.FirstBackoff)
 	case o.Kind == outcomes.Error && isUnanswered:
 		o = outcomes.Retry(noAnswer.Error()+where, outcomes.Backoff(s.memory.noAnswers, limit))
 		s.memory.noAnswers++

@@ -300,7 +300,7 @@ func (h *Hooks) outcomeOf(at deletionhooks.Time, progress deletionhooks.Progress
 		o.Message = fmt.Sprintf("%s hooks are done; %s", at, outcomes.Waves(nil).Waits(result, "deleted"))
 	case len(result.Failures) > 0:
 		o.Kind = outcomes.Failed
-		o.Message = fmt.Sprintf("%s hooks: %s; to run a failed hook again, delete it; %s", at, outcomes.Failures(result), h.skipAdvice())
+		o.Message = fmt.Sprintf("%s hooks: %s; to run a failed hook again, delete its object; %s", at, outcomes.Failures(result), h.skipAdvice())
 	default:
 		o.Message = fmt.Sprintf("%s hooks: %s", at, outcomes.Waves(nil).Waits(result, "ready"))
 	}
@@ -330,7 +330,7 @@ func (h *Hooks) wanted(ctx context.Context, at deletionhooks.Time) ([]client.Obj
 }
 
 func (h *Hooks) lost(damage string) outcomes.Outcome {
-	return outcomes.Retry("deletion hooks are lost: "+damage+"; "+h.skipAdvice(), outcomes.MissingDelay)
+	return outcomes.Retry("deletion hooks cannot be run: "+damage+"; "+h.skipAdvice(), outcomes.MissingDelay)
 }
 
 // CheckLost looks for hooks that an emptied status no longer refers to.

@@ -180,7 +180,7 @@ func (h *Hooks) lacksProof() string {
 	if reference.Checksum == chunks.Checksum(nil) || slices.Contains(strings.Split(h.handle.Annotation(proof), proofSeparator), reference.Checksum) {
 		return ""
 	}
-	return fmt.Sprintf("the annotation %s of the component does not confirm the hooks that status.deletionHooks refers to; if they are right, set it to %s",
+	return fmt.Sprintf("the annotation %s of the component does not confirm the hooks in the Secrets that status.deletionHooks names; check them, and if you trust them, set it to %s",
 		h.handle.AnnotationKey(proof), reference.Checksum)
 }
 

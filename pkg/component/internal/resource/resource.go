@@ -32,7 +32,8 @@ var ErrChanged = errors.New("another client modified the component during the re
 var ErrNotOurs = errors.New("this replica may have lost the shard of the component")
 
 // ErrRejected means that the server rejects a status.
-var ErrRejected = errors.New("the API server rejects the status (is the CustomResourceDefinition older than this operator?)")
+var ErrRejected = errors.New("the API server rejects the status, so the component shows an old one; " +
+	"if the CustomResourceDefinition is older than this operator, apply the one of its version")
 
 // maxConflicts is how often a write is tried while other clients write at the same time.
 const maxConflicts = 8

@@ -256,7 +256,8 @@ func (f *Fleet) Decide(m Member, now time.Time) Wait {
 	defer f.mu.Unlock()
 	if f.options.StopOnFailure && len(f.failed) > 0 {
 		first := slices.MinFunc(slices.Collect(maps.Keys(f.failed)), func(a, b apitypes.NamespacedName) int { return cmp.Compare(a.String(), b.String()) })
-		return Wait{Message: fmt.Sprintf("stopped: %s failed: %s", first, f.members[first].Failure), Stopped: true}
+		const stopped = "the rollout has stopped, because %s failed with this version: %s; repair it, or deploy another version of the operator"
+		return Wait{Message: fmt.Sprintf(stopped, first, f.members[first].Failure), Stopped: true}
 	}
 	if left := f.closedLocked(now); left > 0 {
 		return Wait{Message: "waiting: the next window opens at " + now.Add(left).UTC().Format(time.RFC3339), Wake: left}
@@ -271,7 +272,7 @@ func (f *Fleet) Decide(m Member, now time.Time) Wait {
 		}
 	}
 	if room := f.room(); rank >= room {
-		return Wait{Message: fmt.Sprintf("waiting: %d of %d components are updating, and %d are next before this one", room, len(f.members), rank-room)}
+		return Wait{Message: fmt.Sprintf("waiting: at most %d of %d components take the version at the same time, and %d that have not finished come first", room, len(f.members), rank)}
 	}
 	return Wait{}
 }

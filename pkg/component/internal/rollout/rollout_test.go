@@ -110,13 +110,13 @@ func TestStages(t *testing.T) {
 			last = member(i)
 		}
 	}
-	check(last, start.Add(time.Hour), "waiting: 2 of 5 components are updating", 0)
+	check(last, start.Add(time.Hour), "waiting: at most 2 of 5 components take the version", 0)
 
 	first.Version, first.Arrived, first.Failure = "2", time.Time{}, "no image"
 	if next := f.Set(first); len(next) != 4 {
 		t.Errorf("all components that have not arrived have to be told, got %v", next)
 	}
-	check(last, start.Add(time.Hour), "stopped: "+first.Key.String()+" failed: no image", 0)
+	check(last, start.Add(time.Hour), "the rollout has stopped, because "+first.Key.String()+" failed with this version: no image; repair it, or deploy another version of the operator", 0)
 	if next := f.Set(first); next != nil {
 		t.Errorf("nothing has changed, got %v", next)
 	}

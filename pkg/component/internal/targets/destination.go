@@ -4,6 +4,7 @@
 package targets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -236,15 +237,18 @@ func (d *Destination) loseTarget(reason error) outcomes.Outcome {
 		d.abandon(reason)
 		return outcomes.Proceed
 	}
-	content := outcomes.Dependents(len(left))
-	if gap != "" {
-		content = "unknown dependents, because " + gap + ","
+	content, consequence := "that has "+outcomes.Dependents(len(left)), "gives up these dependents without deleting them"
+	switch {
+	case gap != "":
+		content = "of the dependents, whose number is not known because " + gap
+	case len(left) == 0:
+		content, consequence = "of the deletion hooks", "goes on"
 	}
 	if awaited {
-		content += ", and with unfinished deletion hooks,"
+		consequence += ", and skips the unfinished deletion hooks"
 	}
-	return outcomes.Retry(fmt.Sprintf("the cluster with %s cannot be reached: %s; restore access, or set the annotation %s to \"true\" to abandon the dependents",
-		content, reason, d.abandonAnnotation()), outcomes.MissingDelay)
+	return outcomes.Retry(fmt.Sprintf("cannot reach the cluster %s: %s; restore the access, or set the annotation %s of the component to \"true\": then the operator %s",
+		content, reason, d.abandonAnnotation(), consequence), outcomes.MissingDelay)
 }
 
 func (d *Destination) abandonAnnotation() string {
@@ -266,7 +270,15 @@ func (d *Destination) abandon(reason error) {
 	}
 	slices.Sort(names)
 	d.handle.Log.Info("dependents are abandoned", "reason", reason.Error(), "dependents", names)
-	d.handle.Warn("Abandoned", fmt.Sprintf("%s abandoned: %s", outcomes.Dependents(len(names)), outcomes.Join(names, ", ")))
+	message := fmt.Sprintf("the operator has given up %s, which may still exist: %s; delete them yourself if nobody needs them",
+		outcomes.Dependents(len(names)), outcomes.Join(names, ", "))
+	switch gap := d.record.Gap(); {
+	case gap != "":
+		message = "the operator has given up dependents whose number is not known because " + gap + "; known are: " + cmp.Or(outcomes.Join(names, ", "), "none")
+	case len(names) == 0:
+		message = "the operator has given up the cluster of the dependents"
+	}
+	d.handle.Warn("Abandoned", message)
 	if d.hooks.Awaited() {
 		d.handle.Warn("HooksSkipped", "unfinished deletion hooks are skipped, because the cluster of the dependents is abandoned")
 	}
@@ -339,8 +351,8 @@ func (d *Destination) CheckUnlisted(context.Context) outcomes.Outcome {
 	}
 	kinds := records.KindTexts(unlisted)
 	if !d.isGivenUp() {
-		return outcomes.Retry(fmt.Sprintf("there may be dependents left; grant the operator permission to list these kinds, "+
-			"or set the annotation %s to \"true\" to abandon the dependents", d.abandonAnnotation()), outcomes.MissingDelay)
+		return outcomes.Retry(fmt.Sprintf("dependents may be left that the operator cannot list; grant it the permission to list their kinds, or make their API available again; "+
+			"or set the annotation %s of the component to \"true\" to end the deletion without them", d.abandonAnnotation()), outcomes.MissingDelay)
 	}
 	d.abandoned = true
 	d.handle.Log.Info("dependents may be abandoned", "kinds", kinds)

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/apiserver"
@@ -198,8 +199,9 @@ func mayAdopt(t *prepare.Object, s Situation) bool {
 	case inventory.AdoptionPolicyIfUnowned:
 		return unowned
 	case inventory.AdoptionPolicyNever:
-		// An object that the owner itself has released may be taken back, unless it was written again since.
-		return unowned && s.Released && s.Seen.Fingerprint != ""
+		// An object that the owner itself has released may be taken back, unless it was written again since; and one
+		// that the owner itself controls belongs to it already.
+		return unowned && (s.Released && s.Seen.Fingerprint != "" || s.Rival.own)
 	}
 	return false
 }
@@ -222,6 +224,8 @@ func ownership(s Situation) string {
 	switch {
 	case s.Seen.Owner == "" && s.Rival.text != "":
 		return s.Rival.text
+	case s.Seen.Owner == "" && s.Rival.own:
+		return "is controlled by its owner"
 	case s.Seen.Owner == "":
 		return "has no owner"
 	case s.Whose == "" || manifest.OwnerLabel(s.Whose) != s.Seen.Owner:
@@ -306,7 +310,11 @@ func leaveAlone(t *prepare.Object, s Situation, what string) (Decision, bool) {
 	case t.Drift == inventory.DriftPolicyIgnore, t.Reconcile == inventory.ReconcilePolicyOnce:
 		return Decision{Action: Keep}, true
 	case s.Correction > 0:
-		return Decision{Action: Report, Message: cmp.Or(s.Fight, what+" repeatedly"), Again: s.Correction}, true
+		repeated := what + " repeatedly"
+		if done, ok := strings.CutPrefix(what, "was "); ok {
+			repeated = "is repeatedly " + done
+		}
+		return Decision{Action: Report, Message: cmp.Or(s.Fight, repeated), Again: s.Correction}, true
 	default:
 		return Decision{}, false
 	}
@@ -477,11 +485,14 @@ type Rival struct {
 	operator string
 	// owner is the ID of the object's owner in that operator; empty if it is not known.
 	owner string
+	// own means that the controller of the object is the owner itself, so that it may be adopted.
+	own bool
 }
 
 // RivalOf returns the claimant of an object according to its metadata: another operator of this kind, with a different
-// key prefix; a controller; or a Helm release.
-func RivalOf(object metav1.Object, own prepare.Keys) Rival {
+// key prefix; a controller; or a Helm release. If the controller is the owner's own object, with the given UID, there is
+// none: a former manager of the owner has set the reference.
+func RivalOf(object metav1.Object, own prepare.Keys, uid apitypes.UID) Rival {
 	if operator, owner := operatorOf(object, own); operator != "" {
 		text := fmt.Sprintf("belongs to operator %s", operator)
 		if owner != "" {
@@ -490,6 +501,9 @@ func RivalOf(object metav1.Object, own prepare.Keys) Rival {
 		return Rival{text: texts.Truncate(text, maxRivalText), operator: operator, owner: owner}
 	}
 	if controller := metav1.GetControllerOfNoCopy(object); controller != nil {
+		if controller.UID == uid && uid != "" {
+			return Rival{own: true}
+		}
 		kind := schema.FromAPIVersionAndKind(controller.APIVersion, controller.Kind).GroupKind()
 		return Rival{text: texts.Truncate("is controlled by "+types.ObjectText(kind, "", controller.Name), maxRivalText)}
 	}

@@ -383,8 +383,8 @@ func TestDecideApplyDrift(t *testing.T) {
 		{"never for what is applied once", desired(reconcileBy(inventory.ReconcilePolicyOnce), drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), seenAs(uid("u2")), 0, 0, keep},
 		{"recreated with our label", desired(), recorded(inventory.PhaseReady), seenAs(uid("u2")), 0, 0, Decision{Action: Write, Verb: inventory.VerbCorrected, Message: "was recreated by another client"}},
 		{"recreated, reported", desired(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), seenAs(uid("u2")), 0, 0, report("was recreated by another client")},
-		{"recreated by others repeatedly", desired(), recorded(inventory.PhaseReady), seenAs(uid("u2")), time.Second, 0, Decision{Action: Report, Message: "was recreated by another client repeatedly", Again: time.Second}},
-		{"a fight is backed off", desired(), recorded(inventory.PhaseReady), seenAs(fingerprint("f2")), time.Minute, 0, Decision{Action: Report, Message: "was changed by another client repeatedly", Again: time.Minute}},
+		{"recreated by others repeatedly", desired(), recorded(inventory.PhaseReady), seenAs(uid("u2")), time.Second, 0, Decision{Action: Report, Message: "is repeatedly recreated by another client", Again: time.Second}},
+		{"a fight is backed off", desired(), recorded(inventory.PhaseReady), seenAs(fingerprint("f2")), time.Minute, 0, Decision{Action: Report, Message: "is repeatedly changed by another client", Again: time.Minute}},
 		{"suspicion: a new generation and the same fields", desired(), recorded(inventory.PhaseReady), seenAs(generation(4)), 0, 0, verify},
 		{"suspicion is paced by its own measure", desired(), recorded(inventory.PhaseReady), seenAs(generation(4)), time.Minute, 0, verify},
 		{"suspicion waits", desired(), recorded(inventory.PhaseReady), seenAs(generation(4)), 0, time.Minute, Decision{Action: Keep, Again: time.Minute}},
@@ -426,7 +426,7 @@ func another(o *observe.Observation) { o.UID = "u2" }
 func TestDecideDelete(t *testing.T) {
 	t.Parallel()
 	renamed := ownedBy("us in plain text", Rival{text: "x", operator: "o", owner: "us in plain text"})
-	const anew = "was recreated by another client while it was being deleted, and has the label of this owner; remove the label to keep the object, or delete it"
+	const anew = "was recreated by another client while it was being deleted, and has the label of this owner; to keep the object, remove its label that ends with /owner-id; otherwise, delete it"
 	wantedAs := func(seen observe.Observation) Situation {
 		s := present(seen)
 		s.WantedAs = "other"

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	apitypes "k8s.io/apimachinery/pkg/types"
+
 	"github.com/component-operator/runtime/internal/manifest"
 	"github.com/component-operator/runtime/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -191,12 +193,14 @@ const (
 )
 
 // notOurs is the reason why a recorded object is neither deleted nor orphaned.
-const notOurs = "is recorded as a dependent, but has neither the owner label nor fields of the field manager of its owner, and is left alone"
+const notOurs = "stays, because it has neither the owner label nor fields of the field manager of its owner; delete it yourself if nobody needs it"
 
 // recordsStay is the reason why a recorded object that itself records dependents is neither deleted nor orphaned.
 const recordsStay = "is part of a record of dependents, and is left alone"
 
 const (
+	recreatedText = "was recreated by another client while it was being deleted, and has the label of this owner; " +
+		"to keep the object, remove its label that ends with /owner-id; otherwise, delete it"
 	keptText       = "is kept because of its prune policy"
 	unapprovedText = "is kept until its deletion is approved, because of its prune policy"
 )
@@ -222,7 +226,7 @@ func Delete(item *inventory.Item, s Situation, d Deletion) (Ending, string) {
 	case d.keeps(item):
 		return Stay, keptText
 	case item.UID != "" && s.Seen.UID != item.UID && item.Phase != inventory.PhaseScheduledForDeletion && item.Phase != inventory.PhaseScheduledForCompletion:
-		return RefuseEnd, "was recreated by another client while it was being deleted, and has the label of this owner; remove the label to keep the object, or delete it"
+		return RefuseEnd, recreatedText
 	case d.needsApproval(item):
 		return AwaitApproval, unapprovedText
 	default:
@@ -334,6 +338,14 @@ type Owner struct {
 	Self types.ObjectKey
 	// AdditionalManagedTypes are those that the owner names.
 	AdditionalManagedTypes []inventory.TypeInfo
+}
+
+// UID returns the UID of the owner's own object; empty if it is not known.
+func (o Owner) UID() apitypes.UID {
+	if object, ok := o.Self.(interface{ GetUID() apitypes.UID }); ok {
+		return object.GetUID()
+	}
+	return ""
 }
 
 // isHome reports whether deleting the object of an item would delete the owner: the object is a namespace that the

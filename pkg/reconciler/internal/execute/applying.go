@@ -252,7 +252,11 @@ func (x *Executor) withoutSurplus(t *prepare.Object, object *unstructured.Unstru
 		surplus = fieldset.Outside(surplus, "data", "binaryData")
 	}
 	surplus = append(surplus, restored...)
-	if len(surplus) == 0 {
+	references := object.GetOwnerReferences()
+	if metadata && mayUpdate(t) && len(manifest.GetOwnerReferences()) == 0 {
+		references = x.ofOthers(references)
+	}
+	if len(surplus) == 0 && len(references) == len(object.GetOwnerReferences()) {
 		return nil, nil, nil
 	}
 	owned, err := fieldset.Owned(object.GetManagedFields(), x.Server.FieldOwner)
@@ -261,7 +265,20 @@ func (x *Executor) withoutSurplus(t *prepare.Object, object *unstructured.Unstru
 	}
 	cleaned := object.DeepCopy()
 	fieldset.Remove(cleaned.Object, surplus, owned)
+	cleaned.SetOwnerReferences(references)
 	return cleaned, surplus, nil
+}
+
+// mayUpdate reports whether the update policy has objects updated, beside being applied.
+func mayUpdate(t *prepare.Object) bool {
+	return t.Update == inventory.UpdatePolicyReplace || t.Update == inventory.UpdatePolicySsaOverride
+}
+
+// ofOthers returns the references that do not lead to the owner itself. A former manager has set those that do. The
+// garbage collector would delete dependents by them which are to be orphaned.
+func (x *Executor) ofOthers(references []metav1.OwnerReference) []metav1.OwnerReference {
+	uid := x.Owner.UID()
+	return slices.DeleteFunc(references, func(reference metav1.OwnerReference) bool { return uid != "" && reference.UID == uid })
 }
 
 // Reclaims reports whether the update policy removes additions of a field manager.
@@ -445,7 +462,7 @@ func (x *Executor) replacement(
 	object.SetUID(live.GetUID())
 	object.SetResourceVersion(live.GetResourceVersion())
 	if len(object.GetOwnerReferences()) == 0 {
-		object.SetOwnerReferences(live.GetOwnerReferences())
+		object.SetOwnerReferences(x.ofOthers(live.GetOwnerReferences()))
 	}
 	foreign := x.Finalizers.Without(live.GetFinalizers())
 	object.SetFinalizers(slices.Compact(slices.Sorted(slices.Values(slices.Concat(object.GetFinalizers(), foreign)))))

@@ -141,5 +141,11 @@ func (x *Executor) patch(ctx context.Context, object *unstructured.Unstructured,
 func (x *Executor) MarkOnly(ctx context.Context, t *prepare.Object, item *inventory.Item, s decide.Situation) (*unstructured.Unstructured, error) {
 	object := reference(item, s)
 	labels, annotations := x.marks(t)
-	return object, x.patch(ctx, object, map[string]any{"labels": labels, "annotations": annotations})
+	metadata := map[string]any{"labels": labels, "annotations": annotations}
+	if s.Live != nil {
+		if references := x.ofOthers(s.Live.GetOwnerReferences()); len(references) != len(s.Live.GetOwnerReferences()) {
+			metadata["ownerReferences"] = references
+		}
+	}
+	return object, x.patch(ctx, object, metadata)
 }

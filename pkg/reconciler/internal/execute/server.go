@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -37,6 +38,7 @@ type Server struct {
 	Config
 
 	Label       string       // value of the owner label
+	OwnerUID    apitypes.UID // that of the owner's own object, if it is known
 	Concurrency int          // the maximum number of concurrent requests
 	Permit      func() error // is called before each write; an error forbids it; may be nil
 
@@ -136,7 +138,7 @@ func (api *Server) situationOf(object *unstructured.Unstructured, err error) (de
 	s.Seen, s.Whose = api.Reader.Read(object), object.GetAnnotations()[api.Keys.OwnerAnnotation]
 	s.Named = api.named(s.Whose)
 	s.Released = object.GetAnnotations()[api.Keys.Digest] == prepare.DigestReleased+api.Label
-	s.Rival = decide.RivalOf(object, api.Keys)
+	s.Rival = decide.RivalOf(object, api.Keys, api.OwnerUID)
 	return s, nil
 }
 

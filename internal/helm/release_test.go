@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package operation
+package helm
 
 import (
 	"bytes"
@@ -79,7 +79,7 @@ func TestReadHelm(t *testing.T) {
 			if err := clnt.Create(t.Context(), test.object); err != nil {
 				t.Fatal(err)
 			}
-			release, err := readHelm(t.Context(), clnt, namespace, "web")
+			release, err := ReadRelease(t.Context(), clnt, namespace, "web")
 			if test.want != "" {
 				if err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("want %q, got %v", test.want, err)
@@ -89,9 +89,9 @@ func TestReadHelm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, chart := release.Deployed, release.Deployed.Sources[0]
-			want := []any{int64(7), time.Date(2024, 1, 2, 2, 4, 5, 0, time.UTC), "Helm: Upgrade complete", "shop 1.2.3 9", map[string]any{"replicas": int64(9007199254740993)}, 2}
-			if diff := cmp.Diff(want, []any{got.Number, got.Created, got.Description, chart.Name + " " + chart.Version + " " + chart.AppVersion, release.values, len(release.objects)}); diff != "" {
+			got := release
+			want := []any{int64(7), time.Date(2024, 1, 2, 2, 4, 5, 0, time.UTC), "Upgrade complete", "shop 1.2.3 9", map[string]any{"replicas": int64(9007199254740993)}, 2}
+			if diff := cmp.Diff(want, []any{got.Number, got.Created, got.Description, got.ChartName + " " + got.ChartVersion + " " + got.AppVersion, got.Values, len(got.Objects)}); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -109,9 +109,9 @@ func TestRetireOnlyWhatWasRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	read := func() *HelmRelease {
+	read := func() *InstalledRelease {
 		t.Helper()
-		release, err := readHelm(t.Context(), clnt, namespace, "web")
+		release, err := ReadRelease(t.Context(), clnt, namespace, "web")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,8 +121,8 @@ func TestRetireOnlyWhatWasRead(t *testing.T) {
 	create(helmSecret("7", "deployed", helmEncoded(t, helmGood, true)))
 	before := read()
 	create(helmSecret("8", "failed", "!"))
-	if err := before.Retire(t.Context(), clnt); !errors.Is(err, ErrHelmChanged) || !strings.Contains(err.Error(), "Secret v8") {
-		t.Errorf("want ErrHelmChanged because of Secret v8, got %v", err)
+	if err := before.Retire(t.Context(), clnt); !errors.Is(err, ErrReleaseChanged) || !strings.Contains(err.Error(), "Secret v8") {
+		t.Errorf("want ErrReleaseChanged because of Secret v8, got %v", err)
 	}
 	release := read()
 	if got := release.Records(); got != "Secret v6 to Secret v8" {
@@ -131,7 +131,7 @@ func TestRetireOnlyWhatWasRead(t *testing.T) {
 	if err := release.Retire(t.Context(), clnt); err != nil {
 		t.Error(err)
 	}
-	if _, err := readHelm(t.Context(), clnt, namespace, "web"); err == nil || !strings.Contains(err.Error(), "not found") {
+	if _, err := ReadRelease(t.Context(), clnt, namespace, "web"); err == nil || !strings.Contains(err.Error(), "not found") {
 		t.Errorf("want no records to be left, got %v", err)
 	}
 }
@@ -161,7 +161,7 @@ func TestForgedHelmRecords(t *testing.T) {
 			data := []byte(helmEncoded(t, `{"name":"web","version":1`+test.parts+`}`, true))
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			err := (&HelmRelease{Namespace: "default", Name: "web"}).decode(1, data)
+			err := (&InstalledRelease{Namespace: "default", Name: "web"}).decode(1, data)
 			runtime.ReadMemStats(&after)
 			if text := fmt.Sprint(err); err == nil || !strings.Contains(text, test.want) {
 				t.Errorf("want %q, got %.200s (%d bytes)", test.want, text, len(text))
@@ -184,6 +184,6 @@ func FuzzHelmRecord(f *testing.F) {
 	f.Add("\x1f\x8b\x08")
 	f.Add("null")
 	f.Fuzz(func(_ *testing.T, text string) {
-		_ = (&HelmRelease{Namespace: "default", Name: "web"}).decode(1, []byte(base64.StdEncoding.EncodeToString([]byte(text))))
+		_ = (&InstalledRelease{Namespace: "default", Name: "web"}).decode(1, []byte(base64.StdEncoding.EncodeToString([]byte(text))))
 	})
 }
