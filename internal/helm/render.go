@@ -365,14 +365,12 @@ func MergeValues(input ValuesInput) (map[string]any, error) {
 		content, err := input.Read(string(name))
 		return string(content), err
 	}
-	if err := Assign(merged, input.Set); err != nil {
-		return nil, err
-	}
 	for _, of := range []struct {
 		flag        string
 		assignments []string
 		parse       func(assignment string, into map[string]any) error
 	}{
+		{"--set", input.Set, strvals.ParseInto},
 		{"--set-string", input.SetString, strvals.ParseIntoString},
 		{"--set-file", input.SetFile, func(assignment string, into map[string]any) error {
 			return strvals.ParseIntoFile(assignment, into, read)
@@ -388,13 +386,13 @@ func MergeValues(input ValuesInput) (map[string]any, error) {
 	return merged, nil
 }
 
-// Assign sets values by assignments of Helm's flag --set. An assignment may contain a password, so errors contain at
-// most its path.
-func Assign(values map[string]any, assignments []string) error {
+// AssignStrings sets values by assignments of Helm's flag --set-string. An assignment may contain a password, so errors
+// contain at most its path.
+func AssignStrings(values map[string]any, assignments []string) error {
 	for _, assignment := range assignments {
-		if err := strvals.ParseInto(assignment, values); err != nil {
+		if err := strvals.ParseIntoString(assignment, values); err != nil {
 			path, _, _ := strings.Cut(assignment, "=")
-			return fmt.Errorf("parsing --set %s: %w", path, err)
+			return fmt.Errorf("parsing --set-string %s: %w", path, err)
 		}
 	}
 	return nil

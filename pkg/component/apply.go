@@ -57,7 +57,7 @@ func (p *pass) observe(ctx context.Context) outcomes.Outcome {
 	}
 	// Asking costs a request for each missing object. That is acceptable before anything is applied; later, events would
 	// repeat it too often.
-	plan, err := p.planRequest(ctx, p.request(generated, judge), reconciler.PlanOptions{Ask: len(p.status.Inventory) == 0})
+	plan, err := p.planRequest(ctx, p.request(generated, judge), reconciler.PlanOptions{Ask: len(p.status.Inventory) == 0 || p.inherited != nil})
 	if err != nil {
 		return outcomes.Of(err)
 	}

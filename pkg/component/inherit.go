@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -22,18 +24,23 @@ const digestInherited = "inherited"
 // continues with the revision of the former manager, so that its manifests stay as they are.
 func (p *pass) inherit(ctx context.Context) outcomes.Outcome {
 	isElsewhere := p.declared.Lost != "" || p.destination.IsRemote() || hasForeignTarget(p.component)
-	if p.worker.options.Inherit == nil || p.status.LastAppliedAt != nil || p.orphaning || isElsewhere {
+	if p.worker.options.Inherit == nil || p.status.LastAppliedAt != nil || isElsewhere {
 		return outcomes.Proceed
 	}
-	found, err := p.worker.options.Inherit(ctx, p.worker.local, p.component, p.settings.namespace, p.settings.name)
+	owner, ok := p.component.DeepCopyObject().(client.Object)
+	if !ok {
+		return outcomes.Of(fmt.Errorf("copying the component: a copy of a %T is not an object", p.component))
+	}
+	owner.GetObjectKind().SetGroupVersionKind(p.worker.resource.Kind)
+	found, err := p.worker.options.Inherit(ctx, p.worker.local, owner, p.settings.namespace, p.settings.name)
 	switch {
 	case err != nil:
 		return outcomes.Of(fmt.Errorf("finding what a former manager has installed: %w", err))
 	case found == nil:
 		return outcomes.Proceed
 	case p.deleting:
-		return outcomes.Retry(found.Text+" has to be uninstalled by its own manager, or forgotten by it if its objects should stay, "+
-			"because they were not taken over before the deletion", outcomes.MissingDelay)
+		return outcomes.Retry(found.Text+" was not taken over before the deletion; to delete its objects, uninstall it; "+
+			"to let them stay, remove their owner references to this object first, and delete the record of the release after that", outcomes.MissingDelay)
 	case p.settings.presence == PresenceSuspended, p.settings.presence == PresenceArchived:
 		return outcomes.Retry(fmt.Sprintf("%s is taken over when spec.presence is %s", found.Text, PresenceActive), outcomes.MissingDelay)
 	}
@@ -42,7 +49,9 @@ func (p *pass) inherit(ctx context.Context) outcomes.Outcome {
 		p.status.Revision = found.Revision - 1
 		p.status.InstalledRevision = max(p.status.Revision, 1)
 	}
-	p.noteCompleted(found.Completed)
+	if last := p.status.LastProcessingDigest; last == "" || last == p.declared.Digest.Value {
+		p.noteCompleted(found.Completed)
+	}
 	return outcomes.Proceed
 }
 

@@ -83,6 +83,8 @@ type pass struct {
 	result  *reconciler.Result
 	// inherited is what a former manager has installed; nil if there is none, or once all of it was ready.
 	inherited *types.Inherited
+	// leftovers is what a preview says about objects of a former manager that are not declared.
+	leftovers string
 	// posted is the run of the post-reconcile hooks that counts at the end of the pass.
 	posted hookRun
 	// later holds the events that announce has collected.

@@ -217,6 +217,8 @@ func (w *worker) preview(ctx context.Context, component Component) Previewed {
 func (p *pass) heldBack(ctx context.Context) (held, problem string) {
 	unmet, err := p.unmet(ctx)
 	switch {
+	case err == nil && p.leftovers != "":
+		return p.leftovers, ""
 	case err != nil:
 		return "", err.Error()
 	case unmet.Kind == outcomes.Refused:
@@ -263,7 +265,7 @@ func (p *pass) planAll(ctx context.Context) outcomes.Outcome {
 				(id.Namespace == object.GetNamespace() || id.Namespace == "")
 		})
 	}); o.Kind != outcomes.Continue {
-		return o
+		p.leftovers = o.Message
 	}
 	// Another identity has the same permissions as with the operator.
 	id := p.identity()

@@ -245,7 +245,7 @@ type Owner struct {
 	// Self is the owner's own object, if it is in the cluster of the dependents. It does not count as a foreign
 	// instance of its type, and a dependent that defines this type is orphaned instead of deleted, because the owner
 	// would be deleted with it. If it is an object with a UID, adopted dependents lose their references to it, which
-	// would have them deleted with it, unless their update policy is ssa-merge. Defaults to none.
+	// would have them deleted with it, unless their update policy is ssa-merge or recreate. Defaults to none.
 	Self types.ObjectKey
 	// AdditionalManagedTypes are types (or patterns of types) that exist because of this owner, but that none of its
 	// objects defines. They are listed only with the identity of the client (see Reconciler.As).

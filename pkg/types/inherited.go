@@ -27,6 +27,6 @@ type Inherited struct {
 }
 
 // InheritFunc returns what a former manager has installed for an owner, in objects with the given namespace and name;
-// nil if there is nothing, or no longer. The client is for the cluster of the objects. It must not write. A
+// nil if there is nothing, or no longer. The owner has its type. The client is for the cluster of the objects. It must not write. A
 // [RetriableError] means that the former manager has to do something first.
 type InheritFunc func(ctx context.Context, clnt client.Client, owner client.Object, namespace, name string) (*Inherited, error)

@@ -123,7 +123,9 @@ spec:
 func (p *place) inheritable() []client.Object {
 	p.Helper()
 	var objects []client.Object
-	for _, key := range [][3]string{{"v1", "ConfigMap", "app"}, {"v1", "ConfigMap", "kept"}, {"v1", "Service", "web"}, {"apps/v1", "Deployment", "web"}} {
+	for _, key := range [][3]string{
+		{"v1", "ConfigMap", "app"}, {"v1", "ConfigMap", "kept"}, {"v1", "Service", "web"}, {"apps/v1", "Deployment", "web"}, {"v1", "ConfigMap", "b"}, {"v1", "Service", "a"},
+	} {
 		if object := p.get(key[0], key[1], key[2]); object != nil {
 			objects = append(objects, object)
 		}
@@ -240,7 +242,7 @@ func TestInheritedDeletion(t *testing.T) {
 	p.must(p.client.Delete(t.Context(), site))
 	p.operate(site, chart)
 	_, _, message := p.awaitSite(site, component.StateDeletionPending).Status.GetState()
-	p.expect(message, "evision 1 of Helm release "+p.namespace+"/web has to be uninstalled by its own manager")
+	p.expect(message, "evision 1 of Helm release "+p.namespace+"/web was not taken over before the deletion; to delete its objects, uninstall it")
 	if p.data("b") == nil {
 		t.Error("an object was deleted")
 	}

@@ -115,7 +115,7 @@ func New(fsys fs.FS, chartPath string, options Options) (*HelmGenerator, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := helm.Assign(map[string]any{}, options.Set); err != nil {
+	if err := helm.AssignStrings(map[string]any{}, options.SetString); err != nil {
 		return nil, fmt.Errorf("options: %w", err)
 	}
 	return &HelmGenerator{chart: chart, options: options}, nil
@@ -213,10 +213,10 @@ func (g *HelmGenerator) release(ctx context.Context, namespace string, name stri
 		return helm.Release{}, err
 	}
 	values := manifest.ValuesOf(parameters)
-	if len(g.options.Set) > 0 {
+	if len(g.options.SetString) > 0 {
 		values = manifests.MergeMaps(values, nil) // a copy
-		if err := helm.Assign(values, g.options.Set); err != nil {
-			return helm.Release{}, fmt.Errorf("rendering chart %s: option Set: %w", g.chart.Name(), err)
+		if err := helm.AssignStrings(values, g.options.SetString); err != nil {
+			return helm.Release{}, fmt.Errorf("rendering chart %s: option SetString: %w", g.chart.Name(), err)
 		}
 	}
 	return helm.Release{
@@ -263,9 +263,9 @@ func kindsOf(list *metav1.APIResourceList) []string {
 type Options struct {
 	// ReleaseService is the value of .Release.Service. Defaults to "Helm".
 	ReleaseService string
-	// Set are values that win over the parameters, in the syntax of Helm's flag --set: "image.tag=1.2.3". Defaults to
-	// none.
-	Set []string
+	// SetString are texts that win over the parameters, in the syntax of Helm's flag --set-string: "image.tag=1.2.3".
+	// Defaults to none.
+	SetString []string
 	// PostRenderer changes the rendered objects. If it does not implement manifests.Pure, the generator is not pure
 	// either: the chart is then rendered in each pass. Defaults to none.
 	PostRenderer PostRenderer
@@ -282,7 +282,7 @@ type PostRenderer interface {
 
 // fingerprint identifies the options; it is empty if they are not pure.
 func (o Options) fingerprint() string {
-	identity := append([]string{o.ReleaseService}, o.Set...)
+	identity := append([]string{o.ReleaseService}, o.SetString...)
 	if o.PostRenderer != nil {
 		pure, ok := o.PostRenderer.(manifests.Pure)
 		if !ok || pure.Fingerprint() == "" {

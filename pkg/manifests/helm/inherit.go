@@ -35,8 +35,8 @@ var helmOperators = []string{"helm.sdk.operatorframework.io/uninstall-release", 
 
 // InheritRelease is a [types.InheritFunc] for operators whose components were managed by operator-sdk's helm operator, and
 // whose generator renders the same chart. It finds the release with the given namespace and name, if it is that of the
-// component: if the component has the finalizer of a helm operator, controls objects of the release, or has adopted some
-// of them. The component then continues with the deployed revision: its number, and hooks that have run. Objects with the
+// component: if objects of the release have the component as controller, or name it as the resource that they belong to,
+// or were adopted by it. The component then continues with the deployed revision: its number, and hooks that have run. Objects with the
 // marks of the release are adopted, unless they have another controller. When all dependents are ready, Helm's record of
 // the release is deleted, so that Helm does not know it any more.
 //
@@ -46,11 +46,11 @@ func InheritRelease(ctx context.Context, clnt client.Client, owner client.Object
 	if namespace == "" || len(name) > longestName {
 		return nil, nil
 	}
-	isClaimed := slices.ContainsFunc(owner.GetFinalizers(), func(finalizer string) bool { return slices.Contains(helmOperators, finalizer) })
+	isReserved := slices.ContainsFunc(owner.GetFinalizers(), func(finalizer string) bool { return slices.Contains(helmOperators, finalizer) })
 	release, err := helm.ReadRelease(ctx, clnt, namespace, name)
 	refused, isRefused := errors.AsType[*helm.RefusedReleaseError](err)
 	switch {
-	case isRefused && (refused.Missing || !isClaimed):
+	case isRefused && (refused.Missing || !isReserved):
 		return nil, nil
 	case isRefused:
 		return nil, types.NewRetriableError(err, nil)
@@ -65,14 +65,14 @@ func InheritRelease(ctx context.Context, clnt client.Client, owner client.Object
 	if err != nil {
 		return nil, fmt.Errorf("reading the objects of %s: %w", found.Text, err)
 	}
-	if !divide(found, release, objects, owner) && !isClaimed {
+	if !divide(found, release, objects, owner) {
 		return nil, nil
 	}
 	return found, nil
 }
 
-// divide notes which objects of a release can be adopted, and which have completed. It reports whether the owner controls
-// some of them, or has adopted some.
+// divide notes which objects of a release can be adopted, and which have completed. It reports whether the release is that
+// of the owner.
 func divide(found *types.Inherited, release *helm.InstalledRelease, objects []*metav1.PartialObjectMetadata, owner client.Object) (isClaimed bool) {
 	for i, object := range release.Objects {
 		switch each := objects[i]; {
@@ -80,8 +80,7 @@ func divide(found *types.Inherited, release *helm.InstalledRelease, objects []*m
 		case gitops.HasHelmHook(object.GetAnnotations()):
 			found.Completed = append(found.Completed, each)
 		default:
-			controller := metav1.GetControllerOfNoCopy(each)
-			isClaimed = isClaimed || controller != nil && controller.UID == owner.GetUID() || isOwned(each, owner.GetNamespace(), owner.GetName())
+			isClaimed = isClaimed || belongs(each, owner)
 			if release.Owns(each, owner.GetUID()) {
 				found.Objects = append(found.Objects, each)
 			}
@@ -94,7 +93,7 @@ func divide(found *types.Inherited, release *helm.InstalledRelease, objects []*m
 }
 
 // readObjects returns the objects of a release, in their order: hooks with their names only, and nil for objects that do
-// not exist, or may not be read.
+// not exist.
 func readObjects(ctx context.Context, clnt client.Client, release *helm.InstalledRelease) ([]*metav1.PartialObjectMetadata, error) {
 	objects := make([]*metav1.PartialObjectMetadata, len(release.Objects))
 	err := concurrent.Each(readsAtOnce, release.Objects, func(i int, object helm.Object) error {
@@ -104,19 +103,32 @@ func readObjects(ctx context.Context, clnt client.Client, release *helm.Installe
 			return err
 		}
 		err = clnt.Get(ctx, client.ObjectKeyFromObject(located), located)
-		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		switch {
+		case apierrors.IsNotFound(err):
 			objects[i] = nil
 			return nil
+		case apierrors.IsForbidden(err):
+			return types.NewRetriableError(err, nil)
+		default:
+			return err
 		}
-		return err
 	})
 	return objects, err
 }
 
-// isOwned reports whether an object has the annotation of an owner with a namespace and a name.
-func isOwned(object metav1.Object, namespace, name string) bool {
-	for key, value := range object.GetAnnotations() {
-		if strings.HasSuffix(key, "/"+types.AnnotationKeySuffixOwnerId) && strings.HasSuffix(value, "/"+namespace+"/"+name) {
+// The annotations by which helm operators mark objects that cannot have an owner reference.
+const primaryResource, primaryResourceType = "operator-sdk/primary-resource", "operator-sdk/primary-resource-type"
+
+// belongs reports whether an object of a release belongs to the owner: by its controller, by the marks of a helm operator,
+// or because the owner has adopted it.
+func belongs(object *metav1.PartialObjectMetadata, owner client.Object) bool {
+	kind, name := owner.GetObjectKind().GroupVersionKind(), owner.GetNamespace()+"/"+owner.GetName()
+	controller, annotations := metav1.GetControllerOfNoCopy(object), object.GetAnnotations()
+	if controller != nil && controller.UID == owner.GetUID() || annotations[primaryResource] == name && annotations[primaryResourceType] == kind.GroupKind().String() {
+		return true
+	}
+	for key, value := range annotations {
+		if strings.HasSuffix(key, "/"+types.AnnotationKeySuffixOwnerId) && strings.HasSuffix(value, "/"+name) {
 			return true
 		}
 	}

@@ -45,8 +45,8 @@ type Request struct {
 	OperatorName string
 	// TypeName is the name of the type of the values.
 	TypeName string
-	// Set are values that win over others, in the syntax of Helm's flag --set.
-	Set []string
+	// SetString are texts that win over other values, in the syntax of Helm's flag --set-string.
+	SetString []string
 	// Reserved are names that the API package already uses.
 	Reserved []string
 }
@@ -61,7 +61,7 @@ func Chart(ctx context.Context, request Request) (*Contents, error) {
 	if err := contents.checkFiles(); err != nil {
 		return nil, err
 	}
-	rendered, err := helm.New(contents.fileSystem(), chartFolder, helm.Options{Set: request.Set})
+	rendered, err := helm.New(contents.fileSystem(), chartFolder, helm.Options{SetString: request.SetString})
 	if err != nil {
 		return nil, err
 	}
@@ -261,8 +261,8 @@ func LoadContents(ctx context.Context, options *Options, folder string) (*Conten
 		OperatorName: options.OperatorName, TypeName: options.Kind + "Values",
 		Reserved: append([]string{options.Kind, options.Kind + "List", options.Kind + "Spec"}, takenKinds...),
 	}
-	for _, assignment := range options.Set {
-		request.Set = append(request.Set, os.Expand(assignment, func(name string) string { return options.Environment[name] }))
+	for _, assignment := range options.SetString {
+		request.SetString = append(request.SetString, os.Expand(assignment, func(name string) string { return options.Environment[name] }))
 	}
 	read, flag := Code, ""
 	switch options.Generator {

@@ -28,7 +28,7 @@ type watch struct {
 	Kind    string `json:"kind"`
 	// Chart is the folder of the chart, relative to the project.
 	Chart string `json:"chart"`
-	// OverrideValues are values by their path, as for helm --set. They win over those of the custom resource, and may
+	// OverrideValues are values by their path, as for helm --set-string. They win over those of the custom resource, and may
 	// contain variables of the environment.
 	OverrideValues map[string]string `json:"overrideValues"`
 	// WatchDependentResources and the following fields have no counterpart.
@@ -76,8 +76,11 @@ func (o *Options) FromHelmOperator(folder string) (notes []string, err error) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(w.OverrideValues)) {
 		assignment := key + "=" + w.OverrideValues[key]
-		o.Set = append(o.Set, assignment)
+		o.SetString = append(o.SetString, assignment)
 		os.Expand(assignment, func(name string) string {
+			if _, known := environment[name]; !known {
+				notes = append(notes, "Variable "+name+" has no value in config/manager/manager.yaml: set it in chart/values.yaml.")
+			}
 			if o.Environment == nil {
 				o.Environment = map[string]string{}
 			}
@@ -85,7 +88,7 @@ func (o *Options) FromHelmOperator(folder string) (notes []string, err error) {
 			return ""
 		})
 	}
-	return w.notes(), nil
+	return append(notes, w.notes()...), nil
 }
 
 // chooseWatch returns the entry for the kind that was chosen, or for the only one.
@@ -147,7 +150,9 @@ func managerEnvironment(folder string) (map[string]string, error) {
 		}
 		for _, container := range deployment.Spec.Template.Spec.Containers {
 			for _, variable := range container.Env {
-				environment[variable.Name] = variable.Value
+				if variable.ValueFrom == nil {
+					environment[variable.Name] = variable.Value
+				}
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func TestFromHelmOperator(t *testing.T) {
 		"pkg/operator/operator.go": {
 			`FormerFinalizers: []string{Name, "helm.sdk.operatorframework.io/uninstall-release", "uninstall-helm-release"}`, "helm.InheritRelease", "AdoptionPolicyIfUnowned",
 		},
-		"pkg/generator/generator.go":       {`os.Expand("image.repository=$RELATED_IMAGE_SITE", variable)`, `os.Expand("labels.team=web", variable)`, "Set: overrides()"},
+		"pkg/generator/generator.go":       {`os.Expand("image.repository=$RELATED_IMAGE_SITE", variable)`, `os.Expand("labels.team=web", variable)`, "SetString: overrides()"},
 		"chart/values.yaml":                {"environment:\n  RELATED_IMAGE_SITE: registry.example.org/site\n"},
 		"chart/templates/deployment.yaml":  {"range $name, $value := .Values.environment"},
 		"chart/templates/clusterrole.yaml": {"  # Helm's records of releases, until these are taken over\n  - apiGroups: [\"\"]\n    resources: [configmaps, secrets]\n    verbs: [get, list, delete]\n"},

@@ -91,9 +91,9 @@ type Options struct {
 	Chart string `json:"chart,omitempty"`
 	// HelmOperator means that the operator takes the live objects of a helm operator over (--from-helm-operator).
 	HelmOperator bool `json:"helmOperator,omitempty"`
-	// Set are values of the chart that win over those of components, in the syntax of Helm's flag --set. They may
+	// SetString are texts that win over values of components, in the syntax of Helm's flag --set-string. They may
 	// contain variables of the environment.
-	Set []string `json:"set,omitempty"`
+	SetString []string `json:"setString,omitempty"`
 	// Environment are these variables, with their defaults.
 	Environment map[string]string `json:"environment,omitempty"`
 	// Kustomization is the source of the kustomization (--kustomization). Required with the generator kustomize.

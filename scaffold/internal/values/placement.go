@@ -71,8 +71,8 @@ type prober struct {
 // place returns the Kubernetes types of values, by their paths. It sets values to marked ones, renders the chart, and
 // looks for the marks in the manifests. A value has a type if all marks are in fields of that type.
 //
-// Helm merges objects of users into the default, but a Go struct leaves out what is empty, and may require fields. So
-// objects have types only if the default is empty.
+// Helm merges objects of users into the default, where null removes a key. A Go struct leaves out what is empty, and may
+// require fields; and the API server drops null from a map with a type. So objects have types only if the default is empty.
 func place(source *source, sample map[string]any, render Renderer) map[string]reflect.Type {
 	placed := map[string]reflect.Type{}
 	if render == nil {
@@ -89,7 +89,7 @@ func place(source *source, sample map[string]any, render Renderer) map[string]re
 	}
 	for _, probe := range all {
 		t, value := probe.found(), valueOf(source.defaults, probe.path)
-		if fields, _ := value.(map[string]any); t == nil || t.Kind() == reflect.Struct && len(fields) > 0 {
+		if fields, _ := value.(map[string]any); t == nil || len(fields) > 0 {
 			continue
 		}
 		if fits(value, t) {

@@ -30,6 +30,7 @@ affinity: {}
 tolerations: []
 nodeSelector:
 podAnnotations: {a: b}
+podLabels: {}
 podSecurityContext: {fsGroup: 2000}
 securityContext: {}
 both: {}
@@ -57,6 +58,7 @@ spec:
     metadata:
       annotations:
         {{- toYaml .Values.podAnnotations | nindent 8 }}
+      labels: {{ toJson .Values.podLabels }}
     spec:
       {{- with .Values.affinity }}
       affinity:
@@ -139,7 +141,7 @@ func TestPlacement(t *testing.T) {
 	const free, freeList = "map[string]apiextensionsv1.JSON", "[]apiextensionsv1.JSON"
 	for name, want := range map[string]string{
 		"pullPolicy": "*corev1.PullPolicy", "type": "*corev1.ServiceType", "resources": "*corev1.ResourceRequirements", "affinity": "*corev1.Affinity",
-		"tolerations": "[]corev1.Toleration", "nodeSelector": "map[string]string", "podAnnotations": "map[string]string", "annotations": "map[string]string",
+		"tolerations": "[]corev1.Toleration", "nodeSelector": "map[string]string", "podAnnotations": free, "podLabels": "map[string]string", "annotations": "map[string]string",
 		"podSecurityContext": free, "securityContext": "*corev1.SecurityContext", "env": "[]corev1.EnvVar", "envFrom": "[]corev1.EnvFromSource",
 		"imagePullSecrets": "[]corev1.LocalObjectReference", "lifeProbe": "*corev1.Probe", "config2": free, "port": "*int64", "report": "*int64",
 		// Users may set parts of a default.

@@ -10,7 +10,7 @@ spec: {service: other, stops: [harbor]}
 EOF
   kubectl delete parcelservice sample --wait=false
   kubectl wait parcelservice sample --timeout=1m --for=jsonpath='{.status.conditions[?(@.type=="Ready")].message}'="$(
-    perl -ne 'print if /^Deletion blocked by foreign instances/ && chomp' "$REPOSITORY/website/content/how-to/unblock-a-deletion.md"
+    perl -ne 'print if /^Deletion blocked: others/ && chomp' "$REPOSITORY/website/content/how-to/unblock-a-deletion.md"
   )"
 }
 

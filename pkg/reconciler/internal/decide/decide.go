@@ -470,6 +470,7 @@ func (c *Contention) Message() string {
 const (
 	helmReleaseName      = "meta.helm.sh/release-name"
 	helmReleaseNamespace = "meta.helm.sh/release-namespace"
+	helmHook             = "helm.sh/hook"
 
 	// maxRivalText is the maximum length of a text about a rival, in bytes.
 	maxRivalText = 200
@@ -490,8 +491,8 @@ type Rival struct {
 }
 
 // RivalOf returns the claimant of an object according to its metadata: another operator of this kind, with a different
-// key prefix; a controller; or a Helm release. If the controller is the owner's own object, with the given UID, there is
-// none: a former manager of the owner has set the reference.
+// key prefix; a controller; or a Helm release. An object of a release whose controller is the owner's own object, with
+// the given UID, has none: a program with Helm's packages has managed it for the owner.
 func RivalOf(object metav1.Object, own prepare.Keys, uid apitypes.UID) Rival {
 	if operator, owner := operatorOf(object, own); operator != "" {
 		text := fmt.Sprintf("belongs to operator %s", operator)
@@ -501,7 +502,7 @@ func RivalOf(object metav1.Object, own prepare.Keys, uid apitypes.UID) Rival {
 		return Rival{text: texts.Truncate(text, maxRivalText), operator: operator, owner: owner}
 	}
 	if controller := metav1.GetControllerOfNoCopy(object); controller != nil {
-		if controller.UID == uid && uid != "" {
+		if controller.UID == uid && uid != "" && isHelms(object) {
 			return Rival{own: true}
 		}
 		kind := schema.FromAPIVersionAndKind(controller.APIVersion, controller.Kind).GroupKind()
@@ -515,6 +516,12 @@ func RivalOf(object metav1.Object, own prepare.Keys, uid apitypes.UID) Rival {
 		return Rival{text: texts.Truncate("belongs to Helm release "+release, maxRivalText)}
 	}
 	return Rival{}
+}
+
+// isHelms reports whether an object has marks of Helm.
+func isHelms(object metav1.Object) bool {
+	annotations := object.GetAnnotations()
+	return annotations[helmReleaseName] != "" || annotations[helmHook] != ""
 }
 
 // shortened returns an ID without its prefix, the UID of a cluster: the rest is a namespace and a name.
