@@ -36,9 +36,9 @@ var helmOperators = []string{"helm.sdk.operatorframework.io/uninstall-release", 
 // InheritRelease is a [types.InheritFunc] for operators whose components were managed by operator-sdk's helm operator, and
 // whose generator renders the same chart. It finds the release with the given namespace and name, if it is that of the
 // component: if objects of the release have the component as controller, or name it as the resource that they belong to,
-// or were adopted by it. The component then continues with the deployed revision: its number, and hooks that have run. Objects with the
-// marks of the release are adopted, unless they have another controller. When all dependents are ready, Helm's record of
-// the release is deleted, so that Helm does not know it any more.
+// or were adopted by it. The component then continues with the deployed revision: its number, and hooks that have run.
+// Objects with the marks of the release are adopted, unless they have another controller. When all dependents are ready,
+// Helm's record of the release is deleted, so that Helm does not know it any more.
 //
 // The operator must be allowed to get, list and delete Secrets and ConfigMaps in the namespace. As long as an operation
 // of Helm is running, the error is a [types.RetriableError].
