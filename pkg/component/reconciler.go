@@ -258,8 +258,8 @@ type ReconcilerOptions struct {
 	// called with the deployment namespace and name, for dependents in the cluster of the component. The component begins
 	// with the revision of the former manager, and adopts its objects whatever the adoption policy is. It is not ready as
 	// long as there are objects that are not declared. Use helm.InheritRelease for components of operators that were made
-	// with operator-sdk from charts. It costs new components one request for each pass before they are ready. Defaults to
-	// none.
+	// with operator-sdk from charts. It costs new components requests in each pass before they are ready, two of them
+	// with helm.InheritRelease, which lists Secrets and ConfigMaps. Defaults to none.
 	Inherit types.InheritFunc
 	// CrossNamespaceDependencies lets namespaced components depend on objects outside of their namespace, and refer to
 	// values of such objects. Users who may create a component then learn something about all objects that the operator
