@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -38,6 +39,8 @@ type releaseOptions struct {
 	description     string
 	dependsOn       []string
 	dependsOnGiven  func() bool
+	labels          labels.Set
+	reuseValues     bool
 }
 
 func newApplyCommand(e *environment) *cobra.Command {
@@ -98,6 +101,10 @@ func (o *releaseOptions) addReleaseFlags(flags *pflag.FlagSet) {
 		"`release` in the same namespace that must be ready before this one is applied, and must not be deleted before it (may be repeated; default as in the "+
 			"last apply; --depends-on= ends it)")
 	o.dependsOnGiven = func() bool { return flags.Changed("depends-on") }
+	flags.Var(labelSet(&o.labels), "labels",
+		"`labels` of the release, such as team=shop,env=null, for clm ls --selector; they are added to those of the last apply, and null removes one")
+	flags.BoolVar(&o.reuseValues, "reset-then-reuse-values", false,
+		"use the values of the last apply, and override them with those that are given; what neither has comes from the chart (default only those that are given)")
 	flags.Var(&o.policies.prune, "prune",
 		"what to do with objects that are no longer in the manifests: delete them, delete them after --approve-deletions, or keep and report them")
 }
@@ -168,7 +175,7 @@ func (o *releaseOptions) request(flags planFlags) operation.Request {
 		dependsOn = []string{}
 	}
 	return operation.Request{
-		DependsOn: dependsOn,
+		DependsOn: dependsOn, Labels: o.labels, ReuseValues: o.reuseValues,
 		Name:      o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
 		Description: o.description, Conflicts: operation.Conflicts(flags.conflicts.value), Approved: flags.approved,
 	}

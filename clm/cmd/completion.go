@@ -34,6 +34,7 @@ type completer func(ctx context.Context, e *environment, args []string) ([]cobra
 // files.
 var argumentCompleters = map[string]completer{
 	"NAME":         completeReleases,
+	"NAME...":      completeReleases,
 	targetArgument: completeReleases,
 	"REVISION":     completeOf(revisionsOf),
 	"OBJECT...":    completeOf(dependentsOf),
@@ -45,6 +46,7 @@ var flagCompleters = map[string]completer{
 	"from-namespace": completeNamespaces,
 	"to-namespace":   completeNamespaces,
 	"context":        completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.Contexts) }),
+	"kube-context":   completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.Contexts) }),
 	"cluster":        completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.Clusters) }),
 	"user":           completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.AuthInfos) }),
 	"revision":       completeOf(revisionsOf),

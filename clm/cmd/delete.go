@@ -37,10 +37,10 @@ type deleteOptions struct {
 func newDeleteCommand(e *environment) *cobra.Command {
 	o := deleteOptions{}
 	command := &cobra.Command{
-		Use:        "delete NAME",
+		Use:        "delete NAME...",
 		SuggestFor: []string{"rm", "remove", "destroy"},
 		Aliases:    []string{"uninstall"},
-		Short:      "Delete a release and its dependents",
+		Short:      "Delete releases and their dependents",
 		Long: `Delete the release NAME and its dependents, wave by wave, and wait until they are gone. Dependents whose delete policy says so are orphaned:
 they stay in the cluster without an owner.
 
@@ -49,24 +49,27 @@ Nor is anything deleted while other releases depend on this one (clm apply --dep
 confirm-on-delete: clm lists them and refuses, until --approve-deletions is given.
 If clm is interrupted, run the same command again to continue.
 
+With several names, the releases are deleted one after the other, in this order, until one cannot be deleted.
+
 clm shows what will be deleted and what will be kept, and asks for confirmation. ` + askingHelp + `
 
 Objects of the current revision with the annotation clm.cs.sap.com/deletion-hook are applied, awaited and deleted: those with pre-delete
 before the first dependent is deleted, those with post-delete after the last one is gone. Helm's pre-delete and post-delete hooks are such objects. The
 release is not deleted until its hooks have succeeded. To rerun a failed hook, delete it and run the command again; --skip-hooks continues without hooks.`,
-		Example: "  clm delete web\n  clm delete web --skip-hooks",
+		Example: "  clm delete web\n  clm delete web db --ignore-not-found",
 		RunE: func(command *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
 				return err
 			}
-			return e.repeat(command.Context(), o.events(), func(s *runner.Connection, namespace string) error {
-				o.Namespace, o.Name = namespace, args[0]
-				err := o.attempt(command.Context(), e, s)
-				if o.ignoreMissing && errors.Is(err, releases.ErrNotFound) {
-					return o.ignore(command.Context(), e, s, err)
+			if len(args) > 1 && o.Approved != "" {
+				return errors.New("flag --approve-deletions is for one release, and several are given")
+			}
+			for _, name := range args {
+				if err := o.delete(command.Context(), e, name); err != nil {
+					return err
 				}
-				return err
-			})
+			}
+			return nil
 		},
 	}
 	flags := command.Flags()
@@ -78,6 +81,17 @@ release is not deleted until its hooks have succeeded. To rerun a failed hook, d
 	flags.StringVar(&o.Approved, "approve-deletions", "",
 		"approve the deletion of the objects with delete policy confirm-on-delete that a refused deletion listed; `DIGEST` is the one it printed")
 	return command
+}
+
+func (o *deleteOptions) delete(ctx context.Context, e *environment, name string) error {
+	return e.repeat(ctx, o.events(), func(s *runner.Connection, namespace string) error {
+		o.Namespace, o.Name = namespace, name
+		err := o.attempt(ctx, e, s)
+		if o.ignoreMissing && errors.Is(err, releases.ErrNotFound) {
+			return o.ignore(ctx, e, s, err)
+		}
+		return err
+	})
 }
 
 // ignore drops the error about a release that does not exist, unless there are parts of its record: then it existed,

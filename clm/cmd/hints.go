@@ -23,14 +23,16 @@ import (
 
 // foreignFlags maps flags of similar tools to hints about their equivalents in clm.
 var foreignFlags = map[string]string{
+	"i":                   "clm apply creates a release that does not exist",
+	"a":                   "clm ls lists the releases in all states",
 	"install":             "clm apply creates a release that does not exist",
 	"wait":                "clm waits unless --no-wait is given",
 	"wait-for-jobs":       "clm waits for Jobs, too, unless --no-wait is given",
 	"atomic":              "clm apply has --revert-on-failure",
 	"rollback-on-failure": "clm apply has --revert-on-failure",
 	"cleanup-on-fail":     "clm apply has --revert-on-failure",
-	"reuse-values":        "values are not reused from the last revision; to reuse them: clm get values NAME > FILE, then -f FILE",
-	"reset-values":        "values are never reused from the last revision",
+	"reuse-values":        "--reset-then-reuse-values uses the values of the last revision, and the defaults of the new chart",
+	"reset-values":        "values are not reused from the last revision unless --reset-then-reuse-values is given",
 	"repo":                "a chart in a repository is the source https://HOST/PATH#CHART, or REPO/CHART after helm repo add",
 	"devel":               "--version '>0.0.0-0' includes development versions",
 	"force":               "clm apply has --update-policy recreate, and --adopt always for objects of other owners",
@@ -54,6 +56,12 @@ var foreignFlags = map[string]string{
 	"keep-history":        "clm delete removes the history with the release; to keep what it was made of: clm get manifest NAME > FILE, and clm get values NAME",
 	"no-hooks":            "hooks are objects of the release, in waves of their own; the values of the chart may turn them off, and --post-renderer may leave them out",
 	"dependency-update":   "clm dependency update CHART fetches the dependencies",
+	"generate-name":       "each release has a name of its own, which is its first argument",
+	"replace":             "clm apply also creates a release again that was deleted, and clm delete removes its history",
+	"validate":            "clm plan asks the API server about each object",
+	"include-crds":        "the CustomResourceDefinitions of charts are always included; --skip-crds leaves them out",
+	"failed":              "clm ls has --state Failed",
+	"all":                 "clm ls lists the releases in all states",
 }
 
 // foreignSourceFlags are the foreign flags of commands with sources.

@@ -56,7 +56,10 @@ func limitations() map[string][]limitation {
 		"clm lint":         {{args: "FILE --name web", nobody: record, reader: object, code: 1}},
 		"clm ls":           {{nobody: records}, {args: "-A", nobody: records, reader: records, code: 1}},
 		"clm history":      reads("web"),
+		"clm get all":      reads("web"),
+		"clm get hooks":    reads("web"),
 		"clm get manifest": reads("web"),
+		"clm get metadata": reads("web"),
 		"clm get notes":    reads("web"),
 		"clm get values":   reads("web"),
 		"clm status": {

@@ -8,12 +8,14 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -26,11 +28,15 @@ import (
 type lsOptions struct {
 	output output
 	all    bool
+	short  bool
 	states choices
+	// selector and filter select by labels and names.
+	selector labels.Selector
+	filter   *regexp.Regexp
 }
 
 func newLsCommand(e *environment) *cobra.Command {
-	o := lsOptions{states: choices{allowed: []string{
+	o := lsOptions{selector: labels.Everything(), filter: regexp.MustCompile(""), states: choices{allowed: []string{
 		string(releases.StateApplying), string(releases.StateReady), string(views.StateDegraded), string(releases.StateFailed), string(releases.StateDeleting),
 	}}}
 	command := &cobra.Command{
@@ -51,20 +57,33 @@ be used has no state: it is listed only without --state.`,
 	}
 	o.output = newOutput(command)
 	command.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "list the releases in all namespaces")
+	command.Flags().BoolVarP(&o.short, "short", "q", false, "print only names")
+	command.Flags().VarP(flagValue[labels.Selector]{"selector", &o.selector, func(text string) (labels.Selector, error) { return labels.Parse(text) }},
+		"selector", "l", "list only releases with these labels, such as team=shop,env!=test")
+	command.Flags().Var(flagValue[*regexp.Regexp]{"expression", &o.filter, regexp.Compile}, "filter", "list only releases whose names match this regular expression")
 	command.Flags().Var(&o.states, "state", "list only releases in this state: "+strings.Join(o.states.allowed, ", ")+" (may be repeated)")
 	return command
 }
 
 // list lists the releases in a namespace; in all namespaces if that is empty.
 func (o *lsOptions) list(ctx context.Context, e *environment, s *runner.Connection, namespace string) error {
-	found, err := s.Records().List(ctx, namespace)
+	found, err := s.Records().List(ctx, namespace, o.selector)
 	if err != nil {
 		return err
 	}
+	found = slices.DeleteFunc(found, func(release *releases.Release) bool {
+		return !o.filter.MatchString(release.Name)
+	})
 	if err := o.judge(ctx, e, s, found); err != nil {
 		return err
 	}
 	found = slices.DeleteFunc(found, func(release *releases.Release) bool { return !o.states.wants(string(release.State)) })
+	if o.short {
+		for _, release := range found {
+			fmt.Fprintln(e.out, release.Name)
+		}
+		return nil
+	}
 	slices.SortFunc(found, func(a, b *releases.Release) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
@@ -235,6 +254,7 @@ func revisionContent(revision releases.Revision) map[string]any {
 	}
 	addKnown(content, map[string]any{
 		"canceledBy": revision.CanceledBy, "failure": failureOf(revision), "hooks": strings.Join(revision.Hooks, ","), "sources": revision.Sources, "dependsOn": revision.DependsOn,
+		"labels": revision.Labels, "by": revision.By,
 	})
 	return content
 }

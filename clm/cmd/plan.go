@@ -66,19 +66,25 @@ A plan that is saved with --out can be applied with clm apply --plan: clm then d
 func newDiffCommand(e *environment) *cobra.Command {
 	o := planOptions{}
 	command := &cobra.Command{
-		Use:   "diff NAME SOURCE...",
-		Short: "Show how the objects of a release would change",
+		Use:   "diff NAME SOURCE|REVISION...",
+		Short: "Show how the objects of a release would change, or how two revisions differ",
 		Long: `Show how the objects of a release would be changed by clm apply with the same arguments, as a diff of what is stored in the cluster. Values of
 Secrets are masked: only their sizes, and which of them are equal, are shown.
 
+With one or two numbers of revisions instead of sources, show what has changed from the first to the second, or to the current revision. The
+cluster is asked only for the record of the release.
+
 "clm diff upgrade NAME CHART" is the same as "clm diff NAME CHART", for those who know the diff plugin of Helm.`,
-		Example: "  clm diff web ./chart -f values.yaml --unified 10",
+		Example: "  clm diff web ./chart -f values.yaml --unified 10\n  clm diff web 3 5",
 		RunE: func(command *cobra.Command, args []string) error {
 			if len(args) > 2 && args[0] == "upgrade" && releases.ValidateName(args[1]) == nil {
 				// A release named upgrade may have several sources, too; then the first one needs a slash.
 				args = args[1:]
 			}
 			o.name, o.sources.references = args[0], args[1:]
+			if numbers := revisionsIn(args[1:]); numbers != nil {
+				return o.compareRevisions(command, e, numbers)
+			}
 			return runPlan(command.Context(), e, o)
 		},
 	}
@@ -170,7 +176,9 @@ func showPlan(e *environment, out io.Writer, p *operation.Plan, flags diffFlags)
 		writeWrapped(out, "", fmt.Sprintf("release %s, %s, from %s", p.Release, revisionText(p), sourceTexts(p.Revision.Sources)))
 	}
 	names := namesOfChanges(out, p)
-	return display.WriteDiff(out, shownChanges(p, flags.show, names), flags.options(e, out))
+	options := flags.options(e, out)
+	options.Brief = !flags.show
+	return display.WriteDiff(out, shownChanges(p, true, names), options)
 }
 
 // shownChanges returns all changes of a plan for display.
@@ -300,6 +308,9 @@ func (o planOptions) print(e *environment, p *operation.Plan) error {
 
 // plannedChange is the machine-readable form of a change.
 type plannedChange struct {
+	lines []string // that change
+	alike []string // names of the objects in the row of a table, if there are several
+
 	display.Object
 	Wave int `json:"wave"`
 	display.Change
@@ -313,9 +324,9 @@ func (o planOptions) planned(p *operation.Plan) []plannedChange {
 	hunks := display.NewWriter(display.DiffOptions{Context: &o.diff.context, ShowSecrets: o.diff.secrets})
 	for _, change := range notable(p) {
 		planned := plannedChange{
-			Object: display.ObjectOf(change.Object), Change: shownChange(change, o.diff.show, &display.Names{}), Wave: change.Wave, Repeats: change.Repeats,
+			Object: display.ObjectOf(change.Object), Change: shownChange(change, true, &display.Names{}), Wave: change.Wave, Repeats: change.Repeats,
 		}
-		planned.Action = diffAction(change)
+		planned.Action, planned.lines = diffAction(change), hunks.Lines(planned.Change)
 		if o.diff.show {
 			planned.Diff = strings.TrimRight(hunks.Text(planned.Change), "\n")
 		}
@@ -353,7 +364,7 @@ func (o planOptions) markdown(p *operation.Plan) string {
 	changes := slices.DeleteFunc(o.planned(p), func(c plannedChange) bool { return c.Repeats && c.Refusal == "" && len(c.Notes) == 0 })
 	slices.SortStableFunc(changes, func(a, b plannedChange) int { return cmp.Compare(a.rank(), b.rank()) })
 	text := fmt.Sprintf("### Release %s, %s\n\n**%s**, from %s\n", cell(p.Release.String()), revisionText(p), summary(p), cell(sourceTexts(p.Revision.Sources)))
-	table, diffs, left := fitting(changes, markdownLimit)
+	table, diffs, left := fitting(folded(changes), markdownLimit)
 	if table != "" {
 		text += "\n| Object | Change | Why |\n|---|---|---|\n" + table
 	}
@@ -369,6 +380,22 @@ func (o planOptions) markdown(p *operation.Plan) string {
 		text += fmt.Sprintf("\n<details><summary>Diff</summary>\n\n%sdiff\n%s\n%s\n\n</details>\n", fence, strings.TrimSpace(diffs), fence)
 	}
 	return text
+}
+
+// folded puts objects that change alike together.
+func folded(changes []plannedChange) []plannedChange {
+	var rows []plannedChange
+	for _, fold := range display.Fold(changes, func(change plannedChange) (display.Change, []string) { return change.Change, change.lines }) {
+		row := fold.Items[0]
+		if more := len(fold.Items) - 1; more > 0 {
+			row.alike = display.Map(fold.Items, plannedChange.String)
+			if row.Diff != "" {
+				row.Diff += fmt.Sprintf("\n  the same in %s", display.Count(more, "other object"))
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // fitting returns the rows and diffs that fit, and a text with the number of the others.
@@ -422,7 +449,15 @@ func (c plannedChange) row() string {
 		what += ", local"
 	}
 	why = strings.TrimPrefix(strings.Join(append([]string{why}, c.Notes...), "; "), "; ")
-	return fmt.Sprintf("| %s | %s | %s |\n", cell(c.String()), what, cell(why))
+	object := cell(c.String())
+	if len(c.alike) > 0 {
+		count, some := display.FoldedText(c.alike)
+		object = cell(count + ": " + some)
+		for line := range strings.Lines(display.LinesText(c.lines)) {
+			object += "<br>" + cell(strings.TrimSpace(line))
+		}
+	}
+	return fmt.Sprintf("| %s | %s | %s |\n", object, what, cell(why))
 }
 
 // cell escapes a text for a cell of a Markdown table, and shortens a long one.

@@ -53,6 +53,8 @@ func (e *environment) addFlags(flags *pflag.FlagSet) {
 	// Types are discovered on demand; nothing is cached in files.
 	e.kube.CacheDir = nil
 	e.kube.AddFlags(flags)
+	flags.StringVar(e.kube.Context, "kube-context", "", "the same as --context, as in helm")
+	_ = flags.MarkHidden("kube-context")
 	flags.Var(number(&e.maxConcurrency, 0), "max-concurrency",
 		"maximum `number` of concurrent requests about dependents; 0 means 16")
 	flags.VarP(number(&e.verbosity, 0), "v", "v", "`level` of verbosity, as in kubectl: 6 logs the requests to standard error, 7 also their headers, 9 also curl commands")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/pflag"
 	quantities "k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -66,9 +67,12 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 	flags.StringSliceVarP(&f.options.ValuesFiles, "values", "f", nil, "`file` with values, or - for standard input; later files override earlier ones (may be repeated)")
 	values := flags.Lookup("values")
 	values.Value, values.DefValue = filePaths{values.Value}, ""
+	flags.StringArrayVar(&f.options.SetJSON, "set-json", nil, "`values` in JSON, such as a.b=[1,2] or {\"a\": 1}, that override those of files (may be repeated)")
 	flags.StringArrayVar(&f.options.Set, "set", nil, "`values` that override those of files, such as a.b=1,c[0]=x (may be repeated)")
 	flags.StringArrayVar(&f.options.SetString, "set-string", nil, "`values` that are always strings (may be repeated)")
 	flags.StringArrayVar(&f.options.SetFile, "set-file", nil, "`values` to be read from files, such as a.b=path (may be repeated)")
+	flags.StringArrayVar(&f.options.SetLiteral, "set-literal", nil, "`value` that is a string as it is, with commas and backslashes, such as a.b=x,y (may be repeated)")
+	flags.BoolVar(&f.options.SkipDefinitions, "skip-crds", false, "leave out the CustomResourceDefinitions in the folders crds of charts")
 	flags.BoolVar(&f.options.Template, "template", false, "treat the files of all directories other than charts as templates")
 	f.restrictor = choice{value: restrictToRoots, allowed: []string{restrictToRoots, restrictNothing}}
 	flags.Var(&f.restrictor, "load-restrictor",
@@ -196,6 +200,11 @@ func number[T int | int64](value *T, minimum T) pflag.Value {
 		}
 		return T(parsed), nil
 	}}
+}
+
+// labelSet returns the value of a flag for labels.
+func labelSet(value *labels.Set) pflag.Value {
+	return flagValue[labels.Set]{"labels", value, func(text string) (labels.Set, error) { return labels.ConvertSelectorToLabelsMap(text) }}
 }
 
 // byteCount is the value of a flag for a number of bytes, with or without a unit.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/duration"
 	kubectlresource "k8s.io/cli-runtime/pkg/resource"
 
@@ -225,6 +226,9 @@ func (v statusView) head(style display.Style) [][2]string {
 		rows = append(rows, [2]string{"Revision", fmt.Sprintf("%d, %s %s ago", current.Number, display.Clean(current.Description), age(current.Created, now))})
 		for _, source := range current.Sources {
 			rows = append(rows, [2]string{"Sources", display.Clean(describeSource(source))})
+		}
+		if len(current.Labels) > 0 {
+			rows = append(rows, [2]string{"Labels", display.Clean(labels.Set(current.Labels).String())})
 		}
 		if len(current.DependsOn) > 0 {
 			rows = append(rows, [2]string{"Depends on", display.Clean(strings.Join(current.DependsOn, ", "))})

@@ -8,6 +8,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +34,10 @@ type templateOptions struct {
 	isUpgrade    bool
 	includeHooks bool
 	server       bool
+	// showOnly are patterns of the files to show; none means all.
+	showOnly []string
+	// outputDir is the folder to write the files to; empty for standard output.
+	outputDir string
 }
 
 func newTemplateCommand(e *environment) *cobra.Command {
@@ -52,6 +62,9 @@ lookups find no objects. With --server, templates see the cluster.
 	flags.Int64Var(&o.revision, "revision", 0, "`number` of the revision that templates see (default 1, or 2 for an upgrade)")
 	flags.BoolVar(&o.isUpgrade, "is-upgrade", false, "render as if an earlier revision were installed")
 	flags.BoolVar(&o.includeHooks, "include-hooks", false, "also show hooks that are applied only when the release is deleted, rolled back or tested")
+	flags.StringSliceVarP(&o.showOnly, "show-only", "s", nil,
+		"show only what this `file` of a chart or source renders, such as templates/service.yaml or templates/*.yaml (may be repeated)")
+	flags.Var(filePath(&o.outputDir), "output-dir", "write the objects into files in this directory, one for each file of the sources")
 	command.MarkFlagsMutuallyExclusive("server", "kube-version")
 	command.MarkFlagsMutuallyExclusive("server", "api-versions")
 	return command
@@ -99,13 +112,78 @@ func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 	if err := cmp.Or(failures...); err != nil {
 		return err
 	}
+	shown, err := o.selected(generated.Origins)
+	if err != nil {
+		return err
+	}
+	if o.outputDir != "" {
+		return o.writeFiles(e, generated.Origins, encoded, shown)
+	}
 	out := bufio.NewWriter(e.out)
 	for i, document := range encoded {
-		if document != nil {
+		if document != nil && shown[generated.Origins[i]] {
 			fmt.Fprintf(out, "---\n# Source: %s\n%s", display.Clean(generated.Origins[i]), document)
 		}
 	}
 	return out.Flush()
+}
+
+// selected returns the origins of the objects to show. It fails if a pattern matches none.
+func (o templateOptions) selected(origins []string) (map[string]bool, error) {
+	selected := map[string]bool{}
+	for _, origin := range origins {
+		selected[origin] = len(o.showOnly) == 0
+	}
+	for _, pattern := range o.showOnly {
+		found := false
+		for origin := range selected {
+			// Helm's patterns do not begin with the name of the chart.
+			_, inChart, _ := strings.Cut(origin, "/")
+			for _, name := range []string{origin, inChart} {
+				matches, err := path.Match(filepath.ToSlash(pattern), name)
+				if err != nil {
+					return nil, fmt.Errorf("flag --show-only: %q is not a valid pattern", pattern)
+				}
+				if matches {
+					selected[origin], found = true, true
+				}
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("flag --show-only: no object comes from %q; files with objects: %s", pattern,
+				display.Enumerate(slices.Sorted(maps.Keys(selected)), maxFiles))
+		}
+	}
+	return selected, nil
+}
+
+// maxFiles is how many files a message names.
+const maxFiles = 10
+
+// writeFiles writes the objects of each origin into a file of that name, and prints the names of the files.
+func (o templateOptions) writeFiles(e *environment, origins []string, documents [][]byte, shown map[string]bool) error {
+	files := map[string][]byte{}
+	for i, origin := range origins {
+		if documents[i] == nil || !shown[origin] {
+			continue
+		}
+		name := filepath.FromSlash(cmp.Or(strings.TrimLeft(path.Clean("/"+origin), "/"), "objects"))
+		if !slices.Contains([]string{".yaml", ".yml", ".json", ".txt"}, filepath.Ext(name)) {
+			name += ".yaml"
+		}
+		files[name] = append(fmt.Appendf(files[name], "---\n# Source: %s\n", display.Clean(origin)), documents[i]...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		target := filepath.Join(o.outputDir, name)
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(target, files[name], 0o644); err != nil {
+			return err
+		}
+		fmt.Fprintln(e.out, "wrote", target)
+	}
+	return nil
 }
 
 // request returns the request for rendering, without a namespace.

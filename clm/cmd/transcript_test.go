@@ -31,6 +31,7 @@ var (
 	timePattern  = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 	agePattern   = regexp.MustCompile(`\b\d+(ms|s|m)(\d+s)?\b`)
 	spacePattern = regexp.MustCompile(`([^ \n])  +`)
+	userPattern  = regexp.MustCompile(`\b[\w.-]+@[\w.-]+([\s"])`)
 	filePattern  = regexp.MustCompile(`/[^ "]*/(\w+\.(yaml|plan))`)
 )
 
@@ -88,6 +89,7 @@ func (s *transcript) expect(name string) {
 	text := strings.ReplaceAll(s.text.String(), s.namespace, "PLACE")
 	text = timePattern.ReplaceAllString(text, "TIME")
 	text = agePattern.ReplaceAllString(text, "AGE")
+	text = userPattern.ReplaceAllString(text, "USER$1")
 	text = filePattern.ReplaceAllString(text, "$1")
 	// How wide columns are depends on what was replaced.
 	text = spacePattern.ReplaceAllString(text, "$1  ")

@@ -92,6 +92,8 @@ type DiffOptions struct {
 	Context *int
 	// ShowSecrets shows values of Secrets unmasked.
 	ShowSecrets bool
+	// Brief shows no differences, and one row for many objects that change alike. Defaults to false.
+	Brief bool
 	// Limit is the maximum width of lines, except those of differences, in cells. Names are shortened in the middle,
 	// and texts are wrapped. Defaults to no limit.
 	Limit int
@@ -103,8 +105,11 @@ const defaultContext = 3
 // WriteDiff shows each change, and the number of changes of each kind. It fails if writing fails.
 func WriteDiff(out io.Writer, changes []Change, options DiffOptions) error {
 	w := NewWriter(options)
-	for _, change := range changes {
-		if !change.repeats() {
+	shown := slices.DeleteFunc(slices.Clone(changes), Change.repeats)
+	if options.Brief {
+		w.brief(shown)
+	} else {
+		for _, change := range shown {
 			w.change(change)
 		}
 	}
@@ -246,6 +251,9 @@ func summary(changes []Change, style Style) string {
 
 // An edit is a line of both objects, or of only one of them.
 type edit = diffmatchpatch.Diff
+
+// signs are those of changed lines.
+var signs = map[diffmatchpatch.Operation]string{diffmatchpatch.DiffDelete: "-", diffmatchpatch.DiffInsert: "+"}
 
 // hunks writes the differences, each hunk below the path of the field with its first change.
 func (w *Writer) hunks(before, after string) {

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -162,6 +163,16 @@ func renderValues(parsed *chart.Chart, release Release) (chartutil.Values, error
 		about["Service"] = release.Service
 	}
 	return rendered, nil
+}
+
+// AllValues returns the given values together with the defaults of the chart and its dependencies, as templates see them.
+// It does not change the given ones.
+func (c *Chart) AllValues(given map[string]any) (map[string]any, error) {
+	rendered, err := renderValues(instance(c.parsed), Release{Values: given, Capabilities: *chartutil.DefaultCapabilities})
+	if err != nil {
+		return nil, fmt.Errorf("merging the values of chart %s: %w", c.Name(), err)
+	}
+	return rendered.Table("Values")
 }
 
 // definitions returns the objects of the crds folders of the chart and its remaining dependencies, each once: the SDK
@@ -339,9 +350,12 @@ func (f chartFiles) Lines(name string) []string {
 type ValuesInput struct {
 	// Files are YAML files. Later files win over earlier ones, and later documents over earlier ones of the same file.
 	Files []string
-	// Set, SetString and SetFile win over files, in this order. Their items have the form path=value; several are
-	// separated by commas. For SetFile, the value is the name of a file with the content.
-	Set, SetString, SetFile []string
+	// Given wins over files.
+	Given map[string]any
+	// SetJSON, Set, SetString, SetFile and SetLiteral win over them, in this order. Their items have the form
+	// path=value; several are separated by commas, except in SetLiteral. In SetJSON, the value is JSON, or the whole item
+	// is a JSON object. For SetFile, the value is the name of a file with the content.
+	SetJSON, Set, SetString, SetFile, SetLiteral []string
 	// Read returns the content of a file. It must not be nil.
 	Read func(name string) ([]byte, error)
 }
@@ -360,6 +374,11 @@ func MergeValues(input ValuesInput) (map[string]any, error) {
 			return nil, fmt.Errorf("parsing values %s: %w", name, err)
 		}
 	}
+	given, err := manifest.Normalize(input.Given)
+	if err != nil {
+		return nil, err
+	}
+	mergeGiven(merged, given)
 	// An assignment may contain a password, so errors contain at most its path.
 	read := func(name []rune) (any, error) {
 		content, err := input.Read(string(name))
@@ -370,11 +389,13 @@ func MergeValues(input ValuesInput) (map[string]any, error) {
 		assignments []string
 		parse       func(assignment string, into map[string]any) error
 	}{
+		{"--set-json", input.SetJSON, setJSON},
 		{"--set", input.Set, strvals.ParseInto},
 		{"--set-string", input.SetString, strvals.ParseIntoString},
 		{"--set-file", input.SetFile, func(assignment string, into map[string]any) error {
 			return strvals.ParseIntoFile(assignment, into, read)
 		}},
+		{"--set-literal", input.SetLiteral, strvals.ParseLiteralInto},
 	} {
 		for _, assignment := range of.assignments {
 			if err := of.parse(assignment, merged); err != nil {
@@ -384,6 +405,19 @@ func MergeValues(input ValuesInput) (map[string]any, error) {
 		}
 	}
 	return merged, nil
+}
+
+// setJSON merges a JSON object, or assigns JSON values to paths.
+func setJSON(assignment string, into map[string]any) error {
+	if !strings.HasPrefix(strings.TrimSpace(assignment), "{") {
+		return strvals.ParseJSON(assignment, into)
+	}
+	var given map[string]any
+	if err := json.Unmarshal([]byte(assignment), &given); err != nil {
+		return err
+	}
+	mergeGiven(into, given)
+	return nil
 }
 
 // AssignStrings sets values by assignments of Helm's flag --set-string. An assignment may contain a password, so errors

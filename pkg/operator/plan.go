@@ -275,11 +275,7 @@ func changeOf(planned reconciler.Change, writer *display.Writer) change {
 	whole := c.Change
 	whole.Before, whole.After, whole.Notes, whole.Refusal = planned.Before.Object, planned.After.Object, nil, ""
 	_, c.Diff, _ = strings.Cut(strings.TrimRight(writer.Text(whole), "\n"), "\n")
-	for line := range strings.Lines(c.Diff) {
-		if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+") {
-			c.Lines = append(c.Lines, line[:1]+" "+strings.TrimPrefix(strings.TrimSpace(line[1:]), "- "))
-		}
-	}
+	c.Lines = writer.Lines(whole)
 	return c
 }
 
@@ -397,21 +393,11 @@ func (g *group) verdict() string {
 	}
 }
 
-// maxLines is the maximum number of changed lines that are shown without a diff.
-const maxLines = 6
-
 // text returns a change for people.
 func (c change) text() string {
-	shown := c.Change
-	text := display.NewWriter(display.DiffOptions{}).Text(shown)
-	switch {
-	case c.Diff != "":
+	text := display.NewWriter(display.DiffOptions{}).Text(c.Change)
+	if c.Diff != "" {
 		return text + c.Diff + "\n"
-	case len(c.Lines) > maxLines:
-		return text + fmt.Sprintf("    %d lines change\n", len(c.Lines))
 	}
-	for _, line := range c.Lines {
-		text += "    " + display.Clean(line) + "\n"
-	}
-	return text
+	return text + display.LinesText(c.Lines)
 }

@@ -344,6 +344,9 @@ func (a *application) enter(ctx context.Context) error {
 	}
 	var err error
 	if a.plan.New {
+		if a.plan.confirm == nil { // otherwise, Helm has made it
+			a.plan.Revision.By = a.plan.connection.User()
+		}
 		err = a.options.makeRoom(a.plan.Release, func(release *releases.Release) error {
 			return a.plan.connection.Records().AddRevision(ctx, release, a.plan.Revision, a.plan.Content)
 		})

@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -50,6 +51,13 @@ type Request struct {
 	// DependsOn are the releases in the same namespace that must be ready before this one is applied. Defaults to those
 	// of the current revision if it is nil.
 	DependsOn []string
+	// Labels are merged into those of the current revision; the value "null" removes a label, as in Helm.
+	Labels map[string]string
+	// ReuseValues merges the values of the sources into those of the current revision.
+	ReuseValues bool
+	// UnlessReady ends the planning after one request if the sources render the current revision, and that is recorded as
+	// ready. Then the plan is idle, whatever others have done to the objects.
+	UnlessReady bool
 	// Await is how long to wait until they are ready; 0 means no limit. Defaults to not waiting; then the plan has them
 	// in Unready.
 	Await *time.Duration
@@ -207,8 +215,14 @@ func PlanSources(ctx context.Context, c *runner.Connection, request Request, com
 	plan := &Plan{connection: c, Release: release, intent: intent{
 		Operation: Apply, Adoption: request.Policies.Adoption, CreateNamespace: request.CreateNamespace, Approved: request.Approved,
 	}}
-	if current := release.Current(); request.DependsOn == nil && current != nil {
-		request.DependsOn = current.DependsOn
+	if err := request.inherit(ctx, c, release); err != nil {
+		return nil, err
+	}
+	if request.UnlessReady && release.State == releases.StateReady {
+		plan.keeper = &keeper{plan: plan, conflicts: request.Conflicts}
+		if err := plan.render(ctx, request); err != nil || !plan.New {
+			return plan, err
+		}
 	}
 	if err := plan.AwaitDependencies(ctx, request.DependsOn, request.Await); err != nil {
 		return nil, err
@@ -223,13 +237,49 @@ func PlanSources(ctx context.Context, c *runner.Connection, request Request, com
 		return nil, err
 	}
 	if err = decide(ctx, plan, request, compare); err == nil {
-		err = confirmNew(ctx, c.Records(), plan)
+		err = errors.Join(confirmNew(ctx, c.Records(), plan), plan.keepsDefinitions(request.Sources))
 	}
 	if err != nil {
 		plan.Close()
 		return nil, err
 	}
 	return plan, nil
+}
+
+// inherit completes a request with what it takes from the current revision.
+func (r *Request) inherit(ctx context.Context, c *runner.Connection, release *releases.Release) error {
+	current := release.Current()
+	if current == nil {
+		current = &releases.Revision{}
+	} else if r.ReuseValues {
+		content, err := c.Records().Content(ctx, release, current.Number)
+		if err != nil {
+			return fmt.Errorf("reading the values of revision %d: %w", current.Number, err)
+		}
+		r.Sources = r.Sources.Over(content.Values)
+	}
+	if r.DependsOn == nil {
+		r.DependsOn = current.DependsOn
+	}
+	labels := map[string]string{}
+	maps.Copy(labels, current.Labels)
+	maps.Copy(labels, r.Labels)
+	maps.DeleteFunc(labels, func(_, value string) bool { return value == "null" })
+	r.Labels = labels
+	return nil
+}
+
+// keepsDefinitions returns a RefusedError if sources leave out a CustomResourceDefinition that the release has: it would
+// be deleted with all its objects.
+func (p *Plan) keepsDefinitions(set *sources.Set) error {
+	definition := schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+	for _, change := range p.Changes {
+		if set.SkipsDefinitions() && change.Verb == reconciler.VerbDeleted && types.IDOf(change.Object).GroupKind == definition {
+			return releases.Refused("%s belongs to release %s, and would be deleted because --skip-crds leaves it out; leave out --skip-crds, or, to keep it without the "+
+				"release: clm orphan %s %s -n %s", change.Object, p.Release, p.Release.Name, display.ObjectOf(change.Object).Argument(), p.Release.Namespace)
+		}
+	}
+	return nil
 }
 
 // observe starts to watch the dependents of the release.

@@ -97,7 +97,7 @@ func nameless(content releases.Content, revision releases.Revision) (string, err
 
 // describe returns the revision with the policies and sources of the request.
 func describe(request Request, revision releases.Revision) releases.Revision {
-	revision.DependsOn = request.DependsOn
+	revision.DependsOn, revision.Labels = request.DependsOn, request.Labels
 	revision.Policies, revision.Hooks, revision.Sources = Lasting(request.Policies), request.Sources.Hooks(), request.Sources.Sources()
 	return revision
 }
@@ -193,6 +193,9 @@ func inputs(content releases.Content, revision releases.Revision) (string, error
 	if len(revision.DependsOn) > 0 {
 		all["dependsOn"] = revision.DependsOn
 	}
+	if len(revision.Labels) > 0 {
+		all["labels"] = revision.Labels
+	}
 	result, err := manifest.DigestOfMap(all)
 	if err != nil {
 		return "", fmt.Errorf("computing the digest of what is applied: %w", err)
@@ -227,6 +230,11 @@ const (
 func IsRegular(object *unstructured.Unstructured) bool {
 	values := object.GetAnnotations()
 	return values[ReleaseHookKey] == "" && values[deletionHookKey] == ""
+}
+
+// IsHook reports whether an object is a hook of clm or of Helm.
+func IsHook(object *unstructured.Unstructured) bool {
+	return !IsRegular(object) || isHelmHook(object) || object.GetAnnotations()[applyHookKey] != ""
 }
 
 // ManifestHooks returns copies of the hooks for an event, such as types.ReleaseHookTest. The copies lack the annotation

@@ -75,7 +75,7 @@ metadata: {name: web, namespace: %s, labels: {clm.cs.sap.com/owner-id: %s}, anno
 	w.must(w.client.Create(t.Context(), object, client.FieldOwner(ReconcilerName)))
 	w.ancestorRecord()
 
-	list, err := w.store.List(t.Context(), w.namespace)
+	list, err := w.store.List(t.Context(), w.namespace, nil)
 	w.must(err)
 	names, err := w.store.Names(t.Context(), w.namespace)
 	w.must(err)
@@ -92,7 +92,7 @@ metadata: {name: web, namespace: %s, labels: {clm.cs.sap.com/owner-id: %s}, anno
 		t.Errorf("got %+v", release)
 	}
 	w.equal("record", release, w.get("demo"))
-	if list, err = w.store.List(t.Context(), w.namespace); err != nil || len(list) != 1 || list[0].Ancestor {
+	if list, err = w.store.List(t.Context(), w.namespace, nil); err != nil || len(list) != 1 || list[0].Ancestor {
 		t.Errorf("want it to be listed once, got %v, %v", list, err)
 	}
 	if _, err := w.store.Content(t.Context(), release, 3); err == nil || !strings.Contains(err.Error(), "its content is no longer available; available revisions: 4") {

@@ -97,7 +97,7 @@ func TestLostInventoryCanBeReplaced(t *testing.T) {
 			if len(release.Inventory) > 0 || (len(release.Revisions) == 1) != test.keeps {
 				t.Errorf("got %+v", release)
 			}
-			list, err := w.store.List(t.Context(), w.namespace)
+			list, err := w.store.List(t.Context(), w.namespace, nil)
 			w.must(err)
 			if len(list) != 1 || list[0].Name != "demo" || (list[0].Problem == "") != test.keeps {
 				t.Errorf("got %+v", list)

@@ -82,7 +82,7 @@ func TestListBesideForgedIndexes(t *testing.T) {
 	var found []*Release
 	allocated, kept := memory(func() any {
 		var err error
-		found, err = w.store.List(t.Context(), w.namespace)
+		found, err = w.store.List(t.Context(), w.namespace, nil)
 		w.must(err)
 		return found
 	})

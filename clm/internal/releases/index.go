@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -73,6 +74,16 @@ type index struct {
 	DeletionStage inventory.DeletionStage `json:"deletionStage,omitempty"`
 	Begun         Begun                   `json:"begun,omitzero"`
 	TakenOver     *takenOver              `json:"takenOver,omitempty"`
+}
+
+// labels returns the labels of the Secret: those of the current revision, and the one of all records.
+func (i *index) labels() map[string]string {
+	labels := map[string]string{}
+	if count := len(i.Revisions); count > 0 {
+		maps.Copy(labels, i.Revisions[count-1].Labels)
+	}
+	labels[recordLabel] = recordRelease
+	return labels
 }
 
 // takenOver is the record of the ancestor, which must be removed because this one replaces it.

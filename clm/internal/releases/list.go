@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,22 +33,30 @@ import (
 // pageSize is the size of a page of indexes, which may be large.
 const pageSize = 50
 
-// List reads all releases of a namespace, or of all namespaces if it is empty, sorted by namespace and name. They have
-// no inventories and only the current revision, so they cannot be saved. A record that cannot be used does not prevent
+// List reads the releases of a namespace, or of all namespaces if it is empty, whose labels match a selector, sorted by
+// namespace and name. A nil selector matches all. They have no inventories and only the current revision, so they cannot be saved. A record that cannot be used does not prevent
 // the others from being listed; see Release.Problem.
-func (s *Store) List(ctx context.Context, namespace string) ([]*Release, error) {
+func (s *Store) List(ctx context.Context, namespace string, selector labels.Selector) ([]*Release, error) {
 	var found []*Release
+	isSelected := func(release *Release) bool {
+		var set labels.Set
+		if current := release.Current(); current != nil {
+			set = current.Labels
+		}
+		return selector == nil || selector.Matches(set)
+	}
 	err := clients.EachListed(ctx, s.client, &corev1.SecretList{}, pageSize, func(secret *corev1.Secret) {
 		if secret.Type == SecretType {
 			found = append(found, listed(secret))
 		}
-	}, client.InNamespace(namespace), ours)
+	}, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selectRecords(selector)})
 	if err == nil {
 		found, err = s.appendAncestors(ctx, found, namespace)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listing releases: %w", err)
 	}
+	found = slices.DeleteFunc(found, func(release *Release) bool { return !isSelected(release) })
 	slices.SortFunc(found, func(a, b *Release) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
@@ -181,6 +190,16 @@ func (s *Store) Nearby(ctx context.Context, namespace, name string) ([]string, e
 
 // ours selects the indexes among the Secrets.
 var ours client.ListOption = client.MatchingLabels{recordLabel: recordRelease}
+
+// selectRecords selects the indexes of releases with labels; nil selects all.
+func selectRecords(selector labels.Selector) labels.Selector {
+	records := labels.SelectorFromSet(labels.Set{recordLabel: recordRelease})
+	if selector == nil {
+		return records
+	}
+	requirements, _ := selector.Requirements()
+	return records.Add(requirements...)
+}
 
 // secrets and configMaps are the types of the records.
 var secrets, configMaps = corev1.SchemeGroupVersion.WithKind("Secret"), corev1.SchemeGroupVersion.WithKind("ConfigMap")

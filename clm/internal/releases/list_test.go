@@ -26,7 +26,7 @@ func TestList(t *testing.T) {
 	w.must(w.client.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 		Namespace: w.namespace, Name: "foreign", Labels: map[string]string{recordLabel: recordRelease},
 	}}))
-	list, err := w.store.List(t.Context(), w.namespace)
+	list, err := w.store.List(t.Context(), w.namespace, nil)
 	w.must(err)
 	if len(list) != 2 || list[0].Name != "b" || list[1].Name != "demo" || list[1].Current().Objects != 10 || list[1].Problem != "" {
 		t.Fatalf("got %v", list)
@@ -34,7 +34,7 @@ func TestList(t *testing.T) {
 	if err := w.store.Save(t.Context(), list[1]); err == nil || !strings.Contains(err.Error(), "read without its inventory") {
 		t.Errorf("want the save to be refused, got %v", err)
 	}
-	all, err := w.store.List(t.Context(), "")
+	all, err := w.store.List(t.Context(), "", nil)
 	w.must(err)
 	found := 0
 	for _, release := range all {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -121,6 +122,11 @@ type Revision struct {
 	DependsOn []string `json:"dependsOn,omitempty"`
 	// Inputs is the digest of all inputs of the revision.
 	Inputs string `json:"inputs,omitempty"`
+	// Labels are set by users, to select releases. Those of the current revision are also labels of the index.
+	Labels map[string]string `json:"labels,omitempty"`
+	// By is the user who applied the revision, and the machine, such as "jane@laptop"; empty if an earlier version of clm
+	// or another tool recorded it.
+	By string `json:"by,omitempty"`
 	// Installed means that the release had been installed before this revision.
 	Installed bool `json:"installed,omitempty"`
 	// Rollback means that a rollback created the revision, so it includes hooks for rollbacks.
@@ -204,6 +210,7 @@ func (r *Release) Clone() *Release {
 	for i := range clone.Revisions {
 		clone.Revisions[i].Sources = slices.Clone(clone.Revisions[i].Sources)
 		clone.Revisions[i].DependsOn = slices.Clone(clone.Revisions[i].DependsOn)
+		clone.Revisions[i].Labels = maps.Clone(clone.Revisions[i].Labels)
 		clone.Revisions[i].Chunks = slices.Clone(clone.Revisions[i].Chunks)
 	}
 	clone.Inventory = cloneItems(r.Inventory)

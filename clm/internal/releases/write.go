@@ -154,7 +154,7 @@ func (w *writing) sweep(ctx context.Context, all, trusted chunks.Handles, writte
 func (w *writing) createIndex(ctx context.Context, raw []byte) error {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: prefix + w.name, Labels: map[string]string{recordLabel: recordRelease},
+			Namespace: w.namespace, Name: prefix + w.name, Labels: w.next.labels(),
 		},
 		Type: SecretType,
 		Data: map[string][]byte{dataKey: raw},
@@ -176,7 +176,7 @@ func (w *writing) createIndex(ctx context.Context, raw []byte) error {
 // patchIndex changes the Secret of a release if it is still the one that was read. It may remove the finalizer only if
 // loose is set: no chunk has it.
 func (w *writing) patchIndex(ctx context.Context, raw []byte, loose bool) error {
-	metadata := map[string]any{}
+	metadata := map[string]any{"labels": labelPatch(w.known.index.labels(), w.next.labels())}
 	switch {
 	case w.hold.index && !w.known.held() && !w.known.deleting:
 		metadata["finalizers"] = append(w.known.foreign(), finalizer)
@@ -188,6 +188,18 @@ func (w *writing) patchIndex(ctx context.Context, raw []byte, loose bool) error 
 		return w.refusal(err)
 	}
 	return nil
+}
+
+// labelPatch returns a merge patch that turns labels into others. Labels that other clients have set stay.
+func labelPatch(from, to map[string]string) map[string]any {
+	patch := map[string]any{}
+	for key := range from {
+		patch[key] = nil
+	}
+	for key, value := range to {
+		patch[key] = value
+	}
+	return patch
 }
 
 func (w *writing) patchFinalizers(ctx context.Context, finalizers []string) error {

@@ -149,6 +149,19 @@ func (c *Connection) suggest(ctx context.Context, namespace, name string, err er
 // Printer returns the printer that shows operations.
 func (c *Connection) Printer() display.Printer { return c.options.Printer }
 
+// User returns the user of this process and the machine, such as "jane@laptop".
+func (c *Connection) User() string {
+	user, _, _ := strings.Cut(c.options.Holder, "/")
+	return user
+}
+
+// With returns the same connection with another printer, for an operation beside others. Only the original is closed.
+func (c *Connection) With(printer display.Printer) *Connection {
+	other := *c
+	other.options.Printer = printer
+	return &other
+}
+
 // Client returns the client of the cluster.
 func (c *Connection) Client() cluster.Client { return c.client }
 

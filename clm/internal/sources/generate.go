@@ -124,6 +124,9 @@ func (s *Set) generate(ctx context.Context, namespace, name string) ([]client.Ob
 		if err != nil {
 			return nil, nil, fmt.Errorf("generating from %s: %w", displayed(m.Reference), err)
 		}
+		if s.skipDefinitions && m.Kind == Chart {
+			objects = slices.DeleteFunc(objects, isDefinition)
+		}
 		for _, object := range objects {
 			key := types.IDOf(object)
 			key.Namespace = cmp.Or(key.Namespace, namespace)
@@ -164,6 +167,12 @@ func (s *Set) generate(ctx context.Context, namespace, name string) ([]client.Ob
 		objects[i], origins[i] = each.Unstructured, each.origin
 	}
 	return objects, origins, nil
+}
+
+// isDefinition reports whether an object comes from the folder crds of a chart, and not from a template.
+func isDefinition(object client.Object) bool {
+	from, _ := object.(*originated)
+	return from != nil && strings.Contains(from.origin, "/crds/") && !strings.Contains(from.origin, "/templates/")
 }
 
 // group has objects whose hooks are converted together; without a transformer they are not.

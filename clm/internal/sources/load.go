@@ -341,10 +341,13 @@ func await(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
 // loadValues merges values as Helm does.
 func loadValues(ctx context.Context, input *input, options Options) (map[string]any, error) {
 	return internalhelm.MergeValues(internalhelm.ValuesInput{
-		Files:     options.ValuesFiles,
-		Set:       options.Set,
-		SetString: options.SetString,
-		SetFile:   options.SetFile,
+		Files:      options.ValuesFiles,
+		Given:      options.Values,
+		SetJSON:    options.SetJSON,
+		Set:        options.Set,
+		SetString:  options.SetString,
+		SetFile:    options.SetFile,
+		SetLiteral: options.SetLiteral,
 		Read: func(name string) ([]byte, error) {
 			if strings.Contains(name, "://") {
 				return nil, fmt.Errorf("values must be in a local file; %s is not one", name)

@@ -36,9 +36,11 @@ type Options struct {
 	// ValuesFiles are YAML files with values; later files override earlier ones. "-" is standard input. Defaults to
 	// none.
 	ValuesFiles []string
-	// Set, SetString and SetFile are values in the notation of Helm's flags with these names. They override values of
-	// files. Default to none.
-	Set, SetString, SetFile []string
+	// Values override those of files. Defaults to none.
+	Values map[string]any
+	// SetJSON, Set, SetString, SetFile and SetLiteral are values in the notation of Helm's flags with these names. They
+	// override values of files, each in this order. Default to none.
+	SetJSON, Set, SetString, SetFile, SetLiteral []string
 	// Stdin is read at most once, for the reference or the file "-". Defaults to none: such a reference or file is an
 	// error.
 	Stdin io.Reader
@@ -61,6 +63,9 @@ type Options struct {
 	// of the chart, including hooks, as YAML documents from standard input, and writes the objects to use instead to
 	// standard output. It is an error if there is no chart. Defaults to none.
 	PostRenderer []string
+	// SkipDefinitions leaves out the CustomResourceDefinitions in the folders crds of charts, as Helm does. Defaults to
+	// false.
+	SkipDefinitions bool
 	// KeepCharts makes Set.Charts return the charts. Defaults to false.
 	KeepCharts bool
 
@@ -76,6 +81,7 @@ type Set struct {
 	// chartHooks and otherHooks convert the annotations of other tools in charts and in other sources; nil if they are
 	// not honored. Helm's hooks are always honored in charts.
 	chartHooks, otherHooks *manifests.HookTransformer
+	skipDefinitions        bool
 }
 
 // Load loads the sources of the references, and the values. It fails if there are values, but no source that takes any.
@@ -84,7 +90,7 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 		return nil, errors.New("no source was given")
 	}
 	input := &input{stdin: options.Stdin}
-	set := &Set{}
+	set := &Set{skipDefinitions: options.SkipDefinitions}
 	var err error
 	if set.values, err = loadValues(ctx, input, options); err != nil {
 		return nil, err
@@ -176,6 +182,40 @@ func (s *Set) Charts() []*internalhelm.Chart {
 func (s *Set) Values() map[string]any {
 	return manifests.MergeMaps(nil, s.values)
 }
+
+// AllValues returns the values of a revision together with the defaults of its charts, which it loads again from where
+// they were. It fails if a chart has another version there by now.
+func AllValues(ctx context.Context, recorded []releases.Source, values map[string]any) (map[string]any, error) {
+	all := manifests.MergeMaps(nil, values)
+	for _, source := range recorded {
+		if source.Kind != Chart {
+			continue
+		}
+		loaded, err := load(ctx, source.Reference, &input{}, Options{KeepCharts: true, Remote: remote.Options{Version: source.Version}})
+		if err == nil && (loaded.Name != source.Name || loaded.Version != source.Version) {
+			err = fmt.Errorf("it is %s %s now; the revision was made from %s %s", loaded.Name, loaded.Version, source.Name, source.Version)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("loading the defaults of chart %s: %w", displayed(source.Reference), err)
+		}
+		complete, err := loaded.chart.AllValues(values)
+		if err != nil {
+			return nil, err
+		}
+		manifests.MergeMapInto(all, complete)
+	}
+	return all, nil
+}
+
+// Over returns the same sources with their values merged into others.
+func (s *Set) Over(values map[string]any) *Set {
+	set := *s
+	set.values = manifests.MergeMaps(values, s.values)
+	return &set
+}
+
+// SkipsDefinitions reports whether Options.SkipDefinitions was set.
+func (s *Set) SkipsDefinitions() bool { return s.skipDefinitions }
 
 // displayed returns a reference as it appears in messages, without passwords.
 func displayed(reference string) string {

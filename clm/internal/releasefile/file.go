@@ -1,0 +1,360 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releasefile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/helm/remote"
+	"github.com/component-operator/runtime/internal/texts"
+	"github.com/component-operator/runtime/pkg/manifests"
+)
+
+// Kind and APIVersion of a file. Both may be missing.
+const (
+	Kind       = "Releases"
+	APIVersion = releases.ReconcilerName + "/v1alpha1"
+)
+
+// FileLabel is the label of releases with the name of their file.
+const FileLabel = releases.ReconcilerName + "/file"
+
+// EnvironmentVariable is the variable with the name of the chosen environment; empty if none was chosen.
+const EnvironmentVariable = "ENVIRONMENT"
+
+// File lists releases that are applied together.
+type File struct {
+	APIVersion string `json:"apiVersion,omitempty"`
+	Kind       string `json:"kind,omitempty"`
+	// Name is recorded with the releases, so that those that are not in the file any more are found.
+	Name string `json:"name"`
+	// Defaults are for all releases.
+	Defaults Settings `json:"defaults,omitzero"`
+	// Environments are alternatives, one of which may be chosen.
+	Environments map[string]Environment `json:"environments,omitempty"`
+	Releases     []Release              `json:"releases"`
+}
+
+// Environment is one of several alternatives, such as test and production.
+type Environment struct {
+	Settings `json:",inline"`
+
+	// Variables can be used in the file. They win over those of the process.
+	Variables map[string]string `json:"variables,omitempty"`
+}
+
+// Settings of a release win over those of the environment, and these over the defaults.
+type Settings struct {
+	// Context is the context of the kubeconfig. Defaults to that of the command line.
+	Context string `json:"context,omitempty"`
+	// Namespace defaults to that of the command line.
+	Namespace string `json:"namespace,omitempty"`
+	// CreateNamespace creates the namespace if it does not exist. Defaults to false.
+	CreateNamespace *bool `json:"createNamespace,omitempty"`
+	// ValuesFiles and Values are merged: the files first, those of the defaults before those of the environment and the
+	// release, and then the values in the same order.
+	ValuesFiles []string       `json:"valuesFiles,omitempty"`
+	Values      map[string]any `json:"values,omitempty"`
+	// Labels are merged.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Timeout is how long to wait until the release is ready. Defaults to that of the command line.
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+}
+
+// Release is one release of a file.
+type Release struct {
+	Settings `json:",inline"`
+
+	Name string `json:"name"`
+	// Sources are those of clm apply. Relative paths begin at the folder of the file.
+	Sources []string `json:"sources"`
+	// Version of charts whose references have none. Defaults to the latest one.
+	Version string `json:"version,omitempty"`
+	// DependsOn are releases of the file that must be ready first: NAME, or NAMESPACE/NAME.
+	DependsOn []string `json:"dependsOn,omitempty"`
+	// Environments are those in which there is the release. Defaults to all.
+	Environments []string `json:"environments,omitempty"`
+}
+
+// Member is a release of a file with all settings.
+type Member struct {
+	Release
+
+	// Needs are the indexes of the members that must be ready first.
+	Needs []int
+	// Recorded are those of them in the same namespace, for releases.Revision.DependsOn.
+	Recorded []string
+}
+
+// String returns namespace and name, preceded by the context if the file has one.
+func (m Member) String() string {
+	return strings.TrimPrefix(m.Context+":", ":") + m.Namespace + "/" + m.Name
+}
+
+// Options select what to read.
+type Options struct {
+	// Environment is the chosen one; empty for none.
+	Environment string
+	// Namespace is for releases without one. Required.
+	Namespace string
+	// Getenv returns an environment variable. Required.
+	Getenv func(name string) (string, bool)
+}
+
+// Load reads a file. The members are in the order of the file; each comes after those that it needs. Errors name the
+// release and the field.
+func Load(path string, options Options) (name string, members []Member, err error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return "", nil, err
+	}
+	file, err := parse(content, options)
+	if err != nil {
+		return "", nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	if members, err = file.members(filepath.Dir(path), options); err != nil {
+		return "", nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return file.Name, members, nil
+}
+
+// parse replaces variables, and decodes a file strictly.
+func parse(content []byte, options Options) (*File, error) {
+	var document yamlv3.Node
+	if err := yamlv3.Unmarshal(content, &document); err != nil {
+		return nil, err
+	}
+	var environments struct {
+		Environments map[string]struct {
+			Variables map[string]string `yaml:"variables"`
+		} `yaml:"environments"`
+	}
+	if err := document.Decode(&environments); err != nil {
+		return nil, err
+	}
+	chosen, known := environments.Environments[options.Environment]
+	if options.Environment != "" && !known {
+		return nil, fmt.Errorf("there is no environment %q; there are: %s", options.Environment, listed(slices.Sorted(maps.Keys(environments.Environments))))
+	}
+	err := expand(&document, func(name string) (string, bool) {
+		if value, ok := chosen.Variables[name]; ok {
+			return value, true
+		}
+		if name == EnvironmentVariable {
+			return options.Environment, true
+		}
+		return options.Getenv(name)
+	})
+	if err != nil {
+		return nil, err
+	}
+	expanded, err := yamlv3.Marshal(&document)
+	if err != nil {
+		return nil, err
+	}
+	file := &File{}
+	if err := yaml.UnmarshalStrict(expanded, file); err != nil {
+		return nil, errors.New(strings.TrimPrefix(strings.ReplaceAll(err.Error(), "error unmarshaling JSON: while decoding JSON: json: ", ""), "error converting YAML to JSON: "))
+	}
+	return file, file.check()
+}
+
+// variable matches a variable in a text, or an escaped dollar sign.
+var variable = regexp.MustCompile(`\$\$\{|\$\{([^}]*)\}`)
+
+// expand replaces ${NAME} in all texts of a document; $${ stands for ${. A text without quotes may become a number.
+func expand(node *yamlv3.Node, get func(name string) (string, bool)) error {
+	var failure error
+	if node.Kind == yamlv3.ScalarNode && strings.Contains(node.Value, "${") {
+		node.Value = variable.ReplaceAllStringFunc(node.Value, func(found string) string {
+			if found == "$${" {
+				return "${"
+			}
+			name := strings.TrimSuffix(strings.TrimPrefix(found, "${"), "}")
+			value, known := get(name)
+			if !known {
+				failure = cmp.Or(failure, fmt.Errorf("line %d: the variable %s is not set; to write ${ itself: $${", node.Line, name))
+			}
+			return value
+		})
+		if node.Style == 0 {
+			node.Tag = ""
+		}
+	}
+	for _, child := range node.Content {
+		if err := expand(child, get); err != nil {
+			return err
+		}
+	}
+	return failure
+}
+
+// check refuses what no environment makes valid.
+func (f *File) check() error {
+	if version := cmp.Or(f.APIVersion, APIVersion); version != APIVersion {
+		return fmt.Errorf("apiVersion: %q is not known; must be %s", version, APIVersion)
+	}
+	if kind := cmp.Or(f.Kind, Kind); kind != Kind {
+		return fmt.Errorf("kind: %q is not known; must be %s", kind, Kind)
+	}
+	if problems := validation.IsValidLabelValue(f.Name); f.Name == "" || len(problems) > 0 {
+		return fmt.Errorf("name: %q is not a valid name of a file; must be a label value such as shop", f.Name)
+	}
+	for i, release := range f.Releases {
+		at := fmt.Sprintf("releases[%d]", i)
+		if err := releases.ValidateName(release.Name); err != nil {
+			return fmt.Errorf("%s: name: %w", at, err)
+		}
+		at += " " + release.Name
+		if len(release.Sources) == 0 || slices.Contains(release.Sources, "") {
+			return fmt.Errorf("%s: sources: a source is missing; must be a file, a directory or a chart reference", at)
+		}
+		if slices.Contains(release.Sources, "-") {
+			return fmt.Errorf("%s: sources: standard input cannot be a source in a file", at)
+		}
+		for _, name := range release.Environments {
+			if _, known := f.Environments[name]; !known {
+				return fmt.Errorf("%s: environments: there is no environment %q; there are: %s", at, name, listed(slices.Sorted(maps.Keys(f.Environments))))
+			}
+		}
+	}
+	return nil
+}
+
+// members returns the releases of the chosen environment, completed and sorted.
+func (f *File) members(folder string, options Options) ([]Member, error) {
+	var members []Member
+	for _, release := range f.Releases {
+		if len(release.Environments) > 0 && !slices.Contains(release.Environments, options.Environment) {
+			continue
+		}
+		release.Settings = f.Defaults.under(f.Environments[options.Environment].Settings).under(release.Settings)
+		release.Namespace = cmp.Or(release.Namespace, options.Namespace)
+		release.Labels[FileLabel] = f.Name
+		if problems := validation.IsDNS1123Label(release.Namespace); len(problems) > 0 {
+			return nil, fmt.Errorf("release %s: namespace: %q is not a valid namespace name: %s", release.Name, release.Namespace, strings.Join(problems, ", "))
+		}
+		release.Sources, release.ValuesFiles = within(folder, release.Sources), within(folder, release.ValuesFiles)
+		member := Member{Release: release}
+		if slices.ContainsFunc(members, func(other Member) bool { return other.String() == member.String() }) {
+			return nil, fmt.Errorf("release %s is in the file twice; names must differ within a namespace", member)
+		}
+		members = append(members, member)
+	}
+	if len(members) == 0 {
+		return nil, errors.New("there are no releases in it, or none in this environment")
+	}
+	return sorted(members)
+}
+
+// under returns these settings with others laid over them.
+func (s Settings) under(over Settings) Settings {
+	s.Context, s.Namespace = cmp.Or(over.Context, s.Context), cmp.Or(over.Namespace, s.Namespace)
+	s.CreateNamespace, s.Timeout = cmp.Or(over.CreateNamespace, s.CreateNamespace), cmp.Or(over.Timeout, s.Timeout)
+	s.ValuesFiles = slices.Concat(s.ValuesFiles, over.ValuesFiles)
+	s.Values = manifests.MergeMaps(s.Values, over.Values)
+	merged := map[string]string{}
+	maps.Copy(merged, s.Labels)
+	maps.Copy(merged, over.Labels)
+	s.Labels = merged
+	return s
+}
+
+// within returns paths relative to the folder. References to other machines, and REPO/CHART, stay as they are.
+func within(folder string, references []string) []string {
+	var found []string
+	for _, reference := range references {
+		local := filepath.Join(folder, reference)
+		_, err := os.Stat(local)
+		if !remote.Is(reference) && !filepath.IsAbs(reference) && (err == nil || !remote.IsNamed(reference)) {
+			reference = local
+		}
+		found = append(found, reference)
+	}
+	return found
+}
+
+// sorted resolves what members depend on, and returns each after what it needs.
+func sorted(members []Member) ([]Member, error) {
+	var order []Member
+	place := map[string]int{} // in the order; -1 while it is being visited
+	var visit func(member Member) error
+	visit = func(member Member) error {
+		if at, known := place[member.String()]; known && at < 0 {
+			return fmt.Errorf("release %s: dependsOn: it depends on itself, through others", member)
+		} else if known {
+			return nil
+		}
+		place[member.String()] = -1
+		for _, name := range member.DependsOn {
+			needed, err := find(members, member, name)
+			if err == nil {
+				err = visit(needed)
+			}
+			if err != nil {
+				return err
+			}
+			member.Needs = append(member.Needs, place[needed.String()])
+			if needed.Namespace == member.Namespace && needed.Context == member.Context {
+				member.Recorded = append(member.Recorded, needed.Name)
+			}
+		}
+		place[member.String()] = len(order)
+		order = append(order, member)
+		return nil
+	}
+	for _, member := range members {
+		if err := visit(member); err != nil {
+			return nil, err
+		}
+	}
+	return order, nil
+}
+
+// find returns the member that another one depends on. Without a namespace, it is in the same one, or the only one of
+// that name.
+func find(members []Member, from Member, name string) (Member, error) {
+	var named, all []Member
+	for _, member := range members {
+		text := member.Namespace + "/" + member.Name
+		switch {
+		case name == text && member.Context == from.Context, name == member.Name && member.Namespace == from.Namespace && member.Context == from.Context:
+			return member, nil
+		case name == text, name == member.Name:
+			named = append(named, member)
+		}
+		all = append(all, member)
+	}
+	if len(named) == 1 {
+		return named[0], nil
+	}
+	var known []string
+	for _, member := range all {
+		known = append(known, member.Name)
+	}
+	err := fmt.Errorf("release %s: dependsOn: there is no release %q in the file", from, name)
+	if len(named) > 1 {
+		err = fmt.Errorf("release %s: dependsOn: there are several releases %q in the file; must be NAMESPACE/NAME", from, name)
+	}
+	if nearest := texts.Nearest(name, known); nearest != "" && len(named) == 0 {
+		err = fmt.Errorf("%w; did you mean %s?", err, nearest)
+	}
+	return Member{}, err
+}
+
+func listed(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }
