@@ -176,7 +176,7 @@ func (o *releaseOptions) request(flags planFlags) operation.Request {
 	}
 	return operation.Request{
 		DependsOn: dependsOn, Labels: o.labels, ReuseValues: o.reuseValues,
-		Name:      o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
+		Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies(), CreateNamespace: o.createNamespace,
 		Description: o.description, Conflicts: operation.Conflicts(flags.conflicts.value), Approved: flags.approved,
 	}
 }

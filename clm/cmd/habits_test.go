@@ -239,3 +239,37 @@ func TestHintsForUsersOfHelm(t *testing.T) {
 	}
 	p.expect(p.clm("ls", "--kube-context", "none"), 1, `context "none" does not exist`)
 }
+
+// TestImages lists images for a registry that has no access to the internet.
+func TestImages(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	chart := p.chart(map[string]string{"a.yaml": `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    spec:
+      initContainers: [{name: init, image: busybox}]
+      containers:
+      - name: main
+        image: example.com/web:{{ .Values.tag }}
+        env: [{name: RELATED_IMAGE, value: example.com/sidecar@sha256:12}, {name: IMAGE_SIZE, value: "1:2"}, {name: BASE_IMAGE, value: none}]
+      volumes: [{name: model, image: {reference: example.com/model:1}}]
+---
+{apiVersion: example.com/v1, kind: Database, metadata: {name: db}, spec: {image: postgres:17, backup: {agentImage: "example.com/agent:2", imagePullPolicy: Always, image: "https://x/y"}}}
+---
+{apiVersion: batch/v1, kind: CronJob, metadata: {name: job, annotations: {helm.sh/hook: test}}, spec: {jobTemplate: {spec: {template: {spec: {containers: [{name: a, image: busybox}]}}}}}}
+`})
+	if got, want := p.must("images", chart, "--set", "tag=1.2", "-q").stdout,
+		"busybox\nexample.com/agent:2\nexample.com/model:1\nexample.com/sidecar@sha256:12\nexample.com/web:1.2\npostgres:17\n"; got != want {
+		t.Errorf("-want +got:\n%s", cmp.Diff(want, got))
+	}
+	first := p.items(p.must("images", chart, "--set", "tag=1.2", "-o", "json").stdout)[0]
+	if field, file := p.text(first, "status", "field"), p.text(first, "status", "file"); field != "spec.jobTemplate.spec.template.spec.containers[0].image" || file != "web/templates/a.yaml" {
+		t.Errorf("want where the image comes from, got %q, %q", field, file)
+	}
+	p.expect(p.clm("images", chart, "--set", "tag=1.2"), 0, "IMAGE", "example.com/web:1.2", "Deployment web", "spec.template.spec.containers[0].image", "web/templates/a.yaml")
+	p.expect(p.clm("images", p.file("a.yaml", configMap("a", "1"))), 0, "no images found")
+}

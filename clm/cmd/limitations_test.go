@@ -87,6 +87,7 @@ var needNoRights = map[string]string{
 	"completion": "prints scripts",
 	"dependency": "works on files",
 	"help":       "prints texts",
+	"images":     "works on files",
 	"options":    "prints texts",
 	"sandbox":    "makes a cluster, in which its user may do everything",
 	"version":    "prints texts",

@@ -97,7 +97,7 @@ func TestOutputPageHasAllFields(t *testing.T) {
 	seen := map[string]bool{}
 	for _, command := range []string{
 		"ls", "status web", "status bad", "history web", "history bad", "tree web", "events web", "drift web", "doctor web", "test web", "version", "plan web " + source + " --diff",
-		"lint " + p.file("lint.yaml", configMap("A_b", "1")), "dependency list " + chart,
+		"lint " + p.file("lint.yaml", configMap("A_b", "1")), "dependency list " + chart, "images " + p.file("images.yaml", "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: b}]}}"),
 	} {
 		raw := p.clm(append(strings.Fields(command), "-o", "json")...).stdout
 		object := map[string]any{}
@@ -120,7 +120,7 @@ func TestOutputPageHasAllFields(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []string{"Release", "Revision", "Tree", "Event", "Drift", "Finding", "LintFinding", "TestRun", "Dependency", "Plan", "Version"} {
+	for _, kind := range []string{"Release", "Revision", "Tree", "Event", "Drift", "Finding", "LintFinding", "TestRun", "Dependency", "Image", "Plan", "Version"} {
 		if !seen[kind] {
 			t.Errorf("want each kind to be printed, but not %s", kind)
 		}

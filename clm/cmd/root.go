@@ -125,7 +125,7 @@ installed in the cluster.`,
 	add(groupChange, newApplyCommand(e), newRollbackCommand(e), newTestCommand(e), newDeleteCommand(e), newAdoptCommand(e), newOrphanCommand(e), newMoveCommand(e),
 		newReconcileCommand(e),
 		newRolloutCommand(e))
-	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(e), newLintCommand(e), newRbacCommand(e), newLsCommand(e), newHistoryCommand(e), newGetCommand(e),
+	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(e), newLintCommand(e), newImagesCommand(e), newRbacCommand(e), newLsCommand(e), newHistoryCommand(e), newGetCommand(e),
 		newDriftCommand(e), newDoctorCommand(e), newStatusCommand(e), newTreeCommand(e), newEventsCommand(e), newLogsCommand(e), newWaitCommand(e))
 	command.AddCommand(newDependencyCommand(e), newSandboxCommand(unguarded), newOptionsCommand(), newVersionCommand(e))
 	requireArguments(command)
