@@ -87,14 +87,18 @@ func (o *lsOptions) list(ctx context.Context, e *environment, s *runner.Connecti
 	slices.SortFunc(found, func(a, b *releases.Release) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
+	if len(found) == 0 && o.output.forPeople() {
+		fmt.Fprintln(e.err, nothingFound(namespace, o.states.values))
+		return nil
+	}
+	return o.print(e, found)
+}
+
+func (o *lsOptions) print(e *environment, found []*releases.Release) error {
 	if !o.output.forPeople() {
 		return printList(o.output, e.out, found, func(_ int, release *releases.Release) *unstructured.Unstructured {
 			return resource("Release", release.Namespace, release.Name, releaseContent(release))
 		})
-	}
-	if len(found) == 0 {
-		fmt.Fprintln(e.err, nothingFound(namespace, o.states.values))
-		return nil
 	}
 	return printReleases(e, found, o.all)
 }

@@ -293,17 +293,21 @@ const (
 func (o planOptions) print(e *environment, p *operation.Plan) error {
 	switch o.output.value {
 	case outputJSON, outputYAML:
-		changes := o.planned(p)
-		content := map[string]any{
-			"revision": p.Revision.Number, "new": p.New, "sources": sourceTexts(p.Revision.Sources), "summary": summary(p), "unchanged": len(p.Shown()) - len(changes), "changes": changes,
-		}
-		return printDocuments(e, resource("Plan", p.Release.Namespace, p.Release.Name, content).Object, o.output.value)
+		return printDocuments(e, o.object(p).Object, o.output.value)
 	case outputMarkdown:
 		_, err := io.WriteString(e.out, o.markdown(p))
 		return err
 	default:
 		return showPlan(e, e.out, p, o.diff)
 	}
+}
+
+// object returns the machine-readable form of a plan.
+func (o planOptions) object(p *operation.Plan) *unstructured.Unstructured {
+	changes := o.planned(p)
+	return resource("Plan", p.Release.Namespace, p.Release.Name, map[string]any{
+		"revision": p.Revision.Number, "new": p.New, "sources": sourceTexts(p.Revision.Sources), "summary": summary(p), "unchanged": len(p.Shown()) - len(changes), "changes": changes,
+	})
 }
 
 // plannedChange is the machine-readable form of a change.
