@@ -16,7 +16,8 @@ import (
 
 // limitation is what becomes of a command whose user may not do everything.
 type limitation struct {
-	// args are the arguments, in which FILE stands for one with another revision of release web.
+	// args are the arguments, in which FILE stands for one with another revision of release web, and LIST for a file that
+	// lists this release.
 	args string
 	// nobody is the message for a user without permissions, with exit code 1; empty if the command works nevertheless.
 	nobody string
@@ -53,6 +54,10 @@ func limitations() map[string][]limitation {
 		"clm reconcile":    {{args: "cm/first", nobody: `cannot get resource "configmaps"`, reader: "is no component", code: exitRefused}},
 		"clm plan":         {{args: "web FILE", nobody: record, reader: object, code: exitRefused}},
 		"clm diff":         {{args: "web FILE", nobody: record, reader: object, code: exitRefused}},
+		"clm up plan":      {{args: "-f LIST", nobody: record, reader: object, code: exitRefused}},
+		"clm up diff":      {{args: "-f LIST", nobody: record, reader: object, code: exitRefused}},
+		"clm up status":    {{args: "-f LIST", nobody: record, reader: "not ready: ", code: exitNotReady}},
+		"clm up delete":    {{args: "-f LIST --yes", nobody: records, reader: lock, code: 1}},
 		"clm lint":         {{args: "FILE --name web", nobody: record, reader: object, code: 1}},
 		"clm ls":           {{nobody: records}, {args: "-A", nobody: records, reader: records, code: 1}},
 		"clm history":      reads("web"),
@@ -145,11 +150,12 @@ func TestWhoMayNotIsTold(t *testing.T) {
 	p.as("somebody", configMapKind, "extra", p.mark("web"))
 	p.objectDeployment()
 	file := p.file("three.yaml", strings.ReplaceAll(content, `"1"`, `"3"`))
+	list := p.file("releases.yaml", "{name: all, releases: [{name: web, sources: ["+file+"]}]}")
 	nobody, reader := p.user("nobody"), p.user("reader", rule("*", "*", "get", "list", "watch"))
 	before := p.versions()
 	for path, rows := range limitations() {
 		for _, row := range rows {
-			args := strings.Fields(strings.TrimPrefix(path, "clm ") + " " + strings.ReplaceAll(row.args, "FILE", file))
+			args := strings.Fields(strings.TrimPrefix(path, "clm ") + " " + strings.NewReplacer("FILE", file, "LIST", list).Replace(row.args))
 			code := 0
 			if row.nobody != "" {
 				code = 1

@@ -206,17 +206,36 @@ func (f *fleet) print(o planOptions) error {
 	}
 }
 
-// missingRelease is a release that was applied from the file and is not in it any more.
-type missingRelease struct {
+// recordedRelease is a release that exists, in the cluster of a context.
+type recordedRelease struct {
 	*releases.Release
 
 	context    string
 	connection *runner.Connection
 }
 
+// needs reports whether a release must not be deleted before this one.
+func (r recordedRelease) needs(other recordedRelease) bool {
+	current := r.Current()
+	return current != nil && r.context == other.context && r.Namespace == other.Namespace && slices.Contains(current.DependsOn, other.Name)
+}
+
+// sortForDeletion puts releases before those that they depend on.
+func sortForDeletion(list []recordedRelease) {
+	for i := range list {
+		left := list[i:]
+		free := slices.IndexFunc(left, func(each recordedRelease) bool {
+			return !slices.ContainsFunc(left, func(other recordedRelease) bool { return other.needs(each) })
+		})
+		if free > 0 {
+			left[0], left[free] = left[free], left[0]
+		}
+	}
+}
+
 // missing returns the releases in the clusters of the file that were applied from it and are not in it any more.
-func (f *fleet) missing(ctx context.Context) ([]missingRelease, error) {
-	var found []missingRelease
+func (f *fleet) missing(ctx context.Context) ([]recordedRelease, error) {
+	var found []recordedRelease
 	for name, s := range f.connections {
 		listed, err := f.list(ctx, name, s)
 		if err != nil {
@@ -226,7 +245,7 @@ func (f *fleet) missing(ctx context.Context) ([]missingRelease, error) {
 			if !slices.ContainsFunc(f.members, func(m *fleetMember) bool {
 				return m.Context == name && m.Namespace == release.Namespace && m.Name == release.Name
 			}) {
-				found = append(found, missingRelease{release, name, s})
+				found = append(found, recordedRelease{release, name, s})
 			}
 		}
 	}
@@ -257,7 +276,7 @@ func (f *fleet) list(ctx context.Context, name string, s *runner.Connection) ([]
 }
 
 // nameMissing tells people about releases that are not in the file any more.
-func (f *fleet) nameMissing(missing []missingRelease, deletes bool) {
+func (f *fleet) nameMissing(missing []recordedRelease, deletes bool) {
 	for _, release := range missing {
 		what := "to delete it: --delete-missing"
 		if deletes {
@@ -268,7 +287,8 @@ func (f *fleet) nameMissing(missing []missingRelease, deletes bool) {
 }
 
 // delete deletes releases one after the other.
-func (f *fleet) delete(ctx context.Context, o deleteOptions, list []missingRelease) error {
+func (f *fleet) delete(ctx context.Context, o deleteOptions, list []recordedRelease) error {
+	sortForDeletion(list)
 	for _, release := range list {
 		o.Namespace, o.Name = release.Namespace, release.Name
 		s := release.connection.With(f.printer(o.events()))
@@ -315,8 +335,8 @@ others first. clm asks about each of them.`,
 }
 
 // present returns the members that exist, those first that depend on others.
-func (f *fleet) present(ctx context.Context) ([]missingRelease, error) {
-	var found []missingRelease
+func (f *fleet) present(ctx context.Context) ([]recordedRelease, error) {
+	var found []recordedRelease
 	for _, m := range slices.Backward(f.members) {
 		release, err := m.connection.Records().Get(ctx, m.Namespace, m.Name)
 		switch {
@@ -325,7 +345,7 @@ func (f *fleet) present(ctx context.Context) ([]missingRelease, error) {
 		case err != nil:
 			return nil, err
 		default:
-			found = append(found, missingRelease{release, m.Context, f.connections[m.Context]})
+			found = append(found, recordedRelease{release, m.Context, f.connections[m.Context]})
 		}
 	}
 	return found, nil

@@ -31,7 +31,7 @@ const (
 	APIVersion = releases.ReconcilerName + "/v1alpha1"
 )
 
-// FileLabel is the label of releases with the name of their file.
+// FileLabel is the label of releases with the name of their file and its environment.
 const FileLabel = releases.ReconcilerName + "/file"
 
 // EnvironmentVariable is the variable with the name of the chosen environment; empty if none was chosen.
@@ -116,8 +116,8 @@ type Options struct {
 	Getenv func(name string) (string, bool)
 }
 
-// Load reads a file. The members are in the order of the file; each comes after those that it needs. Errors name the
-// release and the field.
+// Load reads a file. The name is that of the file, followed by the environment, such as shop.prod. The members are in
+// the order of the file; each comes after those that it needs. Errors name the release and the field.
 func Load(path string, options Options) (name string, members []Member, err error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -127,10 +127,14 @@ func Load(path string, options Options) (name string, members []Member, err erro
 	if err != nil {
 		return "", nil, fmt.Errorf("reading %s: %w", path, err)
 	}
-	if members, err = file.members(filepath.Dir(path), options); err != nil {
+	name = file.Name
+	if options.Environment != "" {
+		name += "." + options.Environment
+	}
+	if members, err = file.members(filepath.Dir(path), name, options); err != nil {
 		return "", nil, fmt.Errorf("reading %s: %w", path, err)
 	}
-	return file.Name, members, nil
+	return name, members, nil
 }
 
 // parse replaces variables, and decodes a file strictly.
@@ -237,7 +241,7 @@ func (f *File) check() error {
 }
 
 // members returns the releases of the chosen environment, completed and sorted.
-func (f *File) members(folder string, options Options) ([]Member, error) {
+func (f *File) members(folder, name string, options Options) ([]Member, error) {
 	var members []Member
 	for _, release := range f.Releases {
 		if len(release.Environments) > 0 && !slices.Contains(release.Environments, options.Environment) {
@@ -245,7 +249,7 @@ func (f *File) members(folder string, options Options) ([]Member, error) {
 		}
 		release.Settings = f.Defaults.under(f.Environments[options.Environment].Settings).under(release.Settings)
 		release.Namespace = cmp.Or(release.Namespace, options.Namespace)
-		release.Labels[FileLabel] = f.Name
+		release.Labels[FileLabel] = name
 		if problems := validation.IsDNS1123Label(release.Namespace); len(problems) > 0 {
 			return nil, fmt.Errorf("release %s: namespace: %q is not a valid namespace name: %s", release.Name, release.Namespace, strings.Join(problems, ", "))
 		}

@@ -66,7 +66,7 @@ releases:
 func TestFile(t *testing.T) {
 	t.Parallel()
 	name, members, err := load(t, example, "prod")
-	if err != nil || name != "shop" {
+	if err != nil || name != "shop.prod" {
 		t.Fatal(name, err)
 	}
 	var order []string
@@ -83,7 +83,7 @@ func TestFile(t *testing.T) {
 	got := []any{web.Sources, web.ValuesFiles, web.Needs, web.Recorded, web.Labels, *web.CreateNamespace, members[0].Timeout.Duration.String(), members[0].Values["replicas"]}
 	want := []any{
 		[]string{"chart", "oci://registry.example.com/web"}, []string{"common.yaml", "env/prod.yaml", "web.yaml"}, []int{0, 1}, []string{"db"},
-		map[string]string{"team": "shop", FileLabel: "shop"}, true, "10m0s", float64(3),
+		map[string]string{"team": "shop", FileLabel: "shop.prod"}, true, "10m0s", float64(3),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
