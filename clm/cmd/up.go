@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -166,6 +167,7 @@ func (o *upOptions) run(command *cobra.Command, e *environment) error {
 	defer f.close()
 	c := e.consent(o.yes || o.dryRun.isSet(), true)
 	defer c.Close()
+	c.context = f.contexts()
 	if err := f.plan(ctx, o.planFlags, c.needed() || o.compares()); err != nil {
 		return err
 	}
@@ -201,6 +203,16 @@ func (o *upOptions) run(command *cobra.Command, e *environment) error {
 	deletion := deleteOptions{Limits: o.Limits, operationFlags: o.operationFlags}
 	deletion.yes = true // the user has agreed
 	return f.delete(ctx, deletion, missing)
+}
+
+// contexts names the contexts in which there are releases.
+func (f *fleet) contexts() string {
+	var names []string
+	for name := range f.connections {
+		names = append(names, cmp.Or(name, f.context()))
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), " and ")
 }
 
 func (f *fleet) question(pending, missing int) string {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -24,8 +25,6 @@ defaults:
 environments:
   test:
     variables: {TAG: one}
-  next:
-    variables: {TAG: two}
 releases:
 - name: web
   sources: [web]
@@ -45,6 +44,11 @@ releases:
 - {name: shop-g, sources: [g.yaml]}
 `
 
+// shop returns the file with a name of its own, and with replacements.
+func (p *place) shop(replacements ...string) string {
+	return strings.NewReplacer(append(replacements, "name: shop\n", "name: "+p.namespace+"\n")...).Replace(shop)
+}
+
 // shopFolder writes the file with its sources, and returns its path.
 func (p *place) shopFolder() string {
 	p.Helper()
@@ -58,7 +62,7 @@ func (p *place) shopFolder() string {
 	p.write(filepath.Join(dir, "definition.yaml"), `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: things.`+group+`}, spec: {group: `+group+
 		`, scope: Namespaced, names: {kind: Thing, plural: things}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`)
 	p.write(filepath.Join(dir, "thing.yaml"), "{apiVersion: "+group+"/v1, kind: Thing, metadata: {name: thing}}")
-	p.write(filepath.Join(dir, "releases.yaml"), strings.Replace(shop, "name: shop", "name: "+p.namespace, 1))
+	p.write(filepath.Join(dir, "releases.yaml"), p.shop())
 	return dir
 }
 
@@ -80,22 +84,20 @@ func TestUp(t *testing.T) {
 	p := newPlace(t)
 	dir := p.shopFolder()
 	file := filepath.Join(dir, "releases.yaml")
-	up := func(environment string, args ...string) []string {
-		return append(append([]string{"up"}, args...), "-f", file, "-e", environment)
-	}
+	up := func(args ...string) []string { return append(append([]string{"up"}, args...), "-f", file, "-e", "test") }
 	// A plan for all, in which some come later.
-	plan := p.must(up("test", "plan", "-o", "markdown")...).stdout
+	plan := p.must(up("plan", "-o", "markdown")...).stdout
 	if strings.Count(plan, "### Release PLACE/") == 0 && strings.Count(plan, "### Release "+p.namespace+"/") != 11 {
 		t.Errorf("want a heading for each release that has a plan, got %s", plan)
 	}
 	p.expect(result{stdout: plan}, 0, "release PLACE/things is planned after release PLACE/definitions: ", "release PLACE/web is planned again after release PLACE/db, release PLACE/things, release PLACE/cache")
-	p.expect(p.clm(up("test", "plan", "--exit-code")...), exitChanges)
+	p.expect(p.clm(up("plan", "--exit-code")...), exitChanges)
 	if left := p.records(); len(left) > 0 {
 		t.Errorf("want a plan to change nothing, got %v", left)
 	}
 
 	// In the order of dependencies.
-	said := p.must(up("test")...).stderr
+	said := p.must(up()...).stderr
 	for _, pair := range [][2]string{{"definitions", "things"}, {"db", "cache"}, {"cache", "web"}, {"things", "web"}, {"web", "shop-a"}} {
 		ready, applied := strings.Index(said, p.namespace+"/"+pair[0]+", revision 1, is ready"), strings.Index(said, "apply "+p.namespace+"/"+pair[1]+" revision 1")
 		if ready < 0 || applied < ready {
@@ -103,13 +105,13 @@ func TestUp(t *testing.T) {
 		}
 	}
 	p.expect(result{stderr: said}, 0, "PLACE/shop-b: ConfigMap PLACE/b: created\n", "12 of 12 releases as in the file\n")
-	p.expect(p.clm(up("test", "status")...), 0, "shop-g")
+	p.expect(p.clm(up("status")...), 0, "shop-g")
 	if got := p.must("ls", "-q", "-l", "team=shop").stdout; strings.Count(got, "\n") != 12 {
 		t.Errorf("want all to have the label, got %s", got)
 	}
 
 	// What is unchanged costs one request each, besides those for all.
-	log := p.must(append(up("test"), "-v", "6")...).stderr
+	log := p.must(append(up(), "-v", "6")...).stderr
 	requests := regexp.MustCompile(`verb="(\w+)" url="https://[^/]+(/api/v1/[^"]+)"`).FindAllStringSubmatch(log, -1)
 	read := 0
 	for _, request := range requests {
@@ -126,11 +128,12 @@ func TestUp(t *testing.T) {
 	}
 
 	// One value changes.
-	plan = p.must(up("next", "plan", "-o", "markdown")...).stdout
+	p.write(file, p.shop("TAG: one", "TAG: two"))
+	plan = p.must(up("plan", "-o", "markdown")...).stdout
 	if strings.Count(plan, "### Release ") != 1 || !strings.Contains(plan, "11 releases up to date: ") {
 		t.Errorf("want a plan for the release that changes, got %s", plan)
 	}
-	p.must(up("next")...)
+	p.must(up()...)
 	if got := p.revisions(); got["web"] != "2" || got["db"] != "1" || p.configMap("web")["value"] != "two" {
 		t.Errorf("want only web to change, got %v", got)
 	}
@@ -138,7 +141,7 @@ func TestUp(t *testing.T) {
 	// A mistake in one release is found before anything is applied, if the server is asked.
 	p.write(filepath.Join(dir, "b.yaml"), configMap("b", "2"))
 	p.write(filepath.Join(dir, "c.yaml"), "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {value: 1}}")
-	p.expect(p.clm(append(up("next"), "--diff")...), exitRefused, "release PLACE/shop-c: the API server rejects 1 of the objects")
+	p.expect(p.clm(append(up(), "--diff")...), exitRefused, "release PLACE/shop-c: the API server rejects 1 of the objects")
 	if p.configMap("b")["value"] != "1" {
 		t.Error("want nothing to be applied")
 	}
@@ -147,30 +150,34 @@ func TestUp(t *testing.T) {
 	p.write(filepath.Join(dir, "c.yaml"), configMap("c", "1"))
 	p.write(filepath.Join(dir, "db.yaml"), configMap("db", "2")+strings.Replace(deployment("stuck", neverReady, ""), "spec:", "spec:\n  progressDeadlineSeconds: 1", 1))
 	p.write(filepath.Join(dir, "a.yaml"), configMap("a", "2"))
-	p.expect(p.clm(up("next")...), exitNotReady, "PLACE/shop-a: not applied, because it depends on release PLACE/web\n",
+	p.expect(p.clm(up()...), exitNotReady, "PLACE/shop-a: not applied, because it depends on release PLACE/web\n",
 		"8 of 12 releases as in the file, 1 failed, 3 not applied; to continue, run the same command again\n")
 	if p.configMap("b")["value"] != "2" || p.configMap("a")["value"] != "1" {
 		t.Error("want the others to be applied, and what depends on the failed one not to be")
 	}
 	p.write(filepath.Join(dir, "db.yaml"), configMap("db", "2"))
-	p.must(up("next")...)
+	p.must(up()...)
 	if p.configMap("a")["value"] != "2" {
 		t.Error("want the same command to continue")
 	}
 
 	// What is not in the file any more is named, and deleted on demand.
-	p.write(file, strings.Replace(strings.Replace(shop, "name: shop", "name: "+p.namespace, 1), "- {name: shop-g, sources: [g.yaml]}\n", "", 1))
-	p.expect(p.clm(up("next")...), 0, "note: release PLACE/shop-g is not in "+file+" any more; to delete it: --delete-missing\n")
+	config, err := clientcmd.LoadFromFile(p.kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write(file, p.shop("TAG: one", "TAG: two", "- {name: shop-g, sources: [g.yaml]}\n", "", "sources: [f.yaml]", "sources: [f.yaml], context: "+config.CurrentContext))
+	p.expect(p.clm(up()...), 0, "note: release PLACE/shop-g is not in "+file+" any more; to delete it: --delete-missing\n")
 	if p.configMap("g") == nil {
 		t.Error("want nothing to be deleted unasked")
 	}
-	p.expect(p.clm(append(up("next"), "--delete-missing")...), 0, "shop-g")
-	if p.configMap("g") != nil {
-		t.Error("want the release to be deleted")
+	p.expect(p.clm(append(up(), "--delete-missing")...), 0, "shop-g")
+	if p.configMap("g") != nil || p.configMap("f") == nil {
+		t.Error("want the release to be deleted, and no other, although one has got a context")
 	}
-	p.must(up("next", "delete", "--yes")...)
+	p.must(up("delete", "--yes")...)
 	p.expectNothing()
-	p.expect(p.clm(up("next", "status")...), exitNotReady, "was not applied yet")
+	p.expect(p.clm(up("status")...), exitNotReady, "was not applied yet")
 }
 
 // TestUpContinues: clm is killed in the middle again and again, and the same command completes the work.

@@ -233,7 +233,8 @@ func sortForDeletion(list []recordedRelease) {
 	}
 }
 
-// missing returns the releases in the clusters of the file that were applied from it and are not in it any more.
+// missing returns the releases in the clusters of the file that were applied from it and are not in it any more. Several
+// contexts may be of the same cluster, so no release counts as missing whose name is in the file for any of them.
 func (f *fleet) missing(ctx context.Context) ([]recordedRelease, error) {
 	var found []recordedRelease
 	for name, s := range f.connections {
@@ -243,8 +244,8 @@ func (f *fleet) missing(ctx context.Context) ([]recordedRelease, error) {
 		}
 		for _, release := range listed {
 			if !slices.ContainsFunc(f.members, func(m *fleetMember) bool {
-				return m.Context == name && m.Namespace == release.Namespace && m.Name == release.Name
-			}) {
+				return m.Namespace == release.Namespace && m.Name == release.Name
+			}) && !slices.ContainsFunc(found, func(other recordedRelease) bool { return other.UID() == release.UID() }) {
 				found = append(found, recordedRelease{release, name, s})
 			}
 		}
