@@ -50,6 +50,7 @@ type planFlags struct {
 	conflicts    choice
 	maxDeletions reconciler.MaxDeletions // empty allows to delete all but one
 	approved     string                  // identifies held deletions
+	strict       bool                    // refuses unknown fields of objects
 }
 
 // operationFlags are the options of changes and deletions.
@@ -167,7 +168,7 @@ func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) e
 
 // compares reports whether to send a dry run of each object to the server, even if no confirmation is needed.
 func (o *changeOptions) compares() bool {
-	return o.diff.show || o.dryRun.asksServer() || o.conflicts.value == conflictsRefuse || o.conflicts.value == conflictsKeep
+	return o.strict || o.diff.show || o.dryRun.asksServer() || o.conflicts.value == conflictsRefuse || o.conflicts.value == conflictsKeep
 }
 
 func (o *changeOptions) attempt(ctx context.Context, e *environment, s *runner.Connection, plan func(compare bool) (*operation.Plan, error)) error {
@@ -252,13 +253,17 @@ func (o *changeOptions) settle(ctx context.Context, e *environment, p *operation
 	return c.get(ctx, text+"?")
 }
 
-// refusal returns a RefusedError if the plan cannot be carried out, or if it takes fields from others and
-// --conflicts=refuse is set.
+// refusal returns a RefusedError if the plan cannot be carried out, if it takes fields from others and
+// --conflicts=refuse is set, or if it has unknown fields and --strict is set.
 func (o *planFlags) refusal(p *operation.Plan) error {
-	if o.conflicts.value != conflictsRefuse {
-		return p.Refused()
+	err := p.Refused()
+	if o.strict {
+		err = errors.Join(err, p.UnknownFields())
 	}
-	return errors.Join(p.Refused(), p.Conflicting())
+	if o.conflicts.value == conflictsRefuse {
+		err = errors.Join(err, p.Conflicting())
+	}
+	return err
 }
 
 // refusedByServer returns a RefusedError if the API server would refuse objects of the plan.

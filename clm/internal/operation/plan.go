@@ -24,6 +24,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/internal/display"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -197,6 +198,23 @@ func (p *Plan) Rejected() int {
 		}
 	}
 	return count
+}
+
+// UnknownFields returns a RefusedError with the fields of objects that their types do not have, which the API server
+// leaves out; nil if there are none, or if it was not asked.
+func (p *Plan) UnknownFields() error {
+	var problems []string
+	for _, change := range p.Changes {
+		for _, note := range change.Notes {
+			if strings.HasPrefix(note, inventory.UnknownFieldsNote) || strings.Contains(note, `unknown field "`) {
+				problems = append(problems, fmt.Sprintf("%s: %s", change.Object, note))
+			}
+		}
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return releases.Refused("--strict allows no fields that a type does not have: %s", strings.Join(releases.Grouped(problems), "; "))
 }
 
 // Unapproved returns a RefusedError with the objects whose deletion has to be approved; nil if there are none.
