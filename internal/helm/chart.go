@@ -39,17 +39,17 @@ type Chart struct {
 // fsys is nil, the path is one of the operating system; otherwise a leading slash is ignored. Symbolic links are
 // followed if the file system does so.
 func Load(fsys fs.FS, path string) (*Chart, error) {
-	parsed, files, err := parse(fsys, path)
+	loaded, err := Read(fsys, path)
 	if err != nil {
 		return nil, err
 	}
 	var missing *MissingDependenciesError
-	if err := checkInstallable(parsed); errors.As(err, &missing) {
-		return nil, fmt.Errorf("reading chart %s: %w; \"helm dependency build\" puts them there", path, err)
+	if err := checkInstallable(loaded.parsed); errors.As(err, &missing) {
+		return nil, fmt.Errorf("reading chart %s: %w; \"clm dependency build\" or \"helm dependency build\" puts them there", path, err)
 	} else if err != nil {
 		return nil, fmt.Errorf("reading chart %s: %w", path, err)
 	}
-	return &Chart{parsed: parsed, fingerprint: fingerprint(files)}, nil
+	return loaded, nil
 }
 
 // parse reads a chart that may be incomplete.
@@ -130,6 +130,11 @@ func checkInstallable(parsed *chart.Chart) error {
 	if kind := parsed.Metadata.Type; kind != "" && kind != "application" {
 		return fmt.Errorf("chart %s has type %q; only application charts can be installed", parsed.Name(), parsed.Metadata.Type)
 	}
+	return checkComplete(parsed)
+}
+
+// checkComplete returns a MissingDependenciesError unless the chart has its dependencies.
+func checkComplete(parsed *chart.Chart) error {
 	var missing []string
 	for _, declared := range parsed.Metadata.Dependencies {
 		if len(describe(parsed, declared).Found) == 0 {

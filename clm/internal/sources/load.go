@@ -62,21 +62,15 @@ func load(ctx context.Context, reference string, input *input, options Options) 
 	if reference == stdinReference {
 		return loadManifests(ctx, reference, []string{stdinReference}, input)
 	}
-	if remote.Is(reference) {
-		parsed, err := remote.Parse(reference)
-		if err != nil {
-			return member{}, err
-		}
-		return loadRemote(ctx, reference, parsed, options)
+	found, err := remote.Find(reference)
+	switch {
+	case err != nil:
+		return member{}, err
+	case found != nil:
+		return loadRemote(ctx, reference, *found, options)
 	}
 	info, err := os.Stat(reference)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && remote.IsNamed(reference):
-		parsed, named := remote.ParseNamed(reference)
-		if named != nil {
-			return member{}, fmt.Errorf("%w; nor is it REPO/CHART: %w", err, named)
-		}
-		return loadRemote(ctx, reference, parsed, options)
 	case err != nil:
 		return member{}, err
 	case info.IsDir():

@@ -20,7 +20,6 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
-	"helm.sh/helm/v3/pkg/cli"
 	"helm.sh/helm/v3/pkg/downloader"
 	"helm.sh/helm/v3/pkg/repo"
 	"sigs.k8s.io/yaml"
@@ -95,7 +94,7 @@ func newBuild(folder string, options DependencyOptions) (*build, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := Repositories(cli.New().RepositoryConfig)
+	known, err := Repositories()
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package remote fetches charts, and other files, from registries, repositories and URLs.
+// Package remote fetches charts, and other files, from registries, repositories and URLs, and pushes charts to
+// registries.
 //
 //	oci://HOST/PATH                  a chart in a registry, which may be followed by :TAG or @DIGEST
 //	https://HOST/PATH#CHART          a chart in the repository at the URL, which has an index.yaml; it may be followed by :VERSION
@@ -12,10 +13,11 @@
 // is not a pre-release.
 //
 // References are not cached. All responses for one reference together must not exceed 64 MiB, including indexes.
-// Credentials for registries are those of Helm ("helm registry login") or Docker; credentials for named repositories
-// are in repositories.yaml.
+// Credentials for registries are those of [Login], Helm ("helm registry login") or Docker; credentials for named
+// repositories are in repositories.yaml.
 //
 // [BuildDependencies] and [UpdateDependencies] fetch the dependencies of a chart into its charts folder, each like a
 // reference. The environment variables HELM_REPOSITORY_CONFIG and HELM_REGISTRY_CONFIG contain the paths of the files
-// with repositories and credentials. Repositories that need plugins of Helm are refused.
+// with repositories and credentials. [AddRepository], [RemoveRepositories], [Login] and [Logout] change these files as
+// Helm does, which may run at the same time. Repositories that need plugins of Helm are refused.
 package remote

@@ -6,6 +6,7 @@ package remote
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +21,6 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 	"go.yaml.in/yaml/v2"
-	"helm.sh/helm/v3/pkg/cli"
 	"helm.sh/helm/v3/pkg/registry"
 	"helm.sh/helm/v3/pkg/repo"
 	"oras.land/oras-go/v2/registry/remote/auth"
@@ -57,6 +57,9 @@ type File struct {
 	// Name is a file name without a folder, for messages.
 	Name    string
 	Content []byte
+	// Digest is "sha256:" and a number in hexadecimal form: the digest of the manifest of a chart in a registry, and that
+	// of the content of any other file.
+	Digest string
 
 	// version is the version of a chart from a repository or registry, provenance its signature if requested.
 	version    string
@@ -68,14 +71,12 @@ func (r Reference) Fetch(ctx context.Context, options Options) (File, error) {
 	if r.TakesVersion() {
 		r.version = options.Version
 	}
-	options = options.withRepository(r.repository)
-	options.origin = options.originOf(r.url)
-	client, err := newClient(ctx, options)
+	f, err := newFetcher(ctx, r.url, options.withRepository(r.repository))
 	if err != nil {
 		return File{}, err
 	}
-	defer client.CloseIdleConnections()
-	return (&fetcher{client: client, options: options}).fetch(ctx, r)
+	defer f.client.CloseIdleConnections()
+	return f.fetch(ctx, r)
 }
 
 func (f *fetcher) fetch(ctx context.Context, r Reference) (File, error) {
@@ -93,6 +94,14 @@ func (f *fetcher) fetch(ctx context.Context, r Reference) (File, error) {
 type fetcher struct {
 	client  *http.Client
 	options Options
+}
+
+// newFetcher returns a fetcher that sends credentials only to the origin of the URL. The caller closes the idle
+// connections of its client.
+func newFetcher(ctx context.Context, own *url.URL, options Options) (*fetcher, error) {
+	options.origin = options.originOf(own)
+	client, err := newClient(ctx, options)
+	return &fetcher{client: client, options: options}, err
 }
 
 // credentials returns the credentials for a URL.
@@ -125,7 +134,7 @@ func (f *fetcher) get(ctx context.Context, from *url.URL) (File, error) {
 	if err != nil {
 		return File{}, fmt.Errorf("reading the answer of %s: %w", from.Host, err)
 	}
-	return File{Name: path.Base(from.Path), Content: content}, nil
+	return File{Name: path.Base(from.Path), Content: content, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(content))}, nil
 }
 
 // withoutURL removes the method and URL with which the HTTP client prefixes its errors.
@@ -144,7 +153,7 @@ func refused(host string, status int, err error) error {
 		status = answer.StatusCode
 	}
 	if status == http.StatusUnauthorized || status == http.StatusForbidden || errors.Is(err, auth.ErrBasicCredentialNotFound) {
-		return fmt.Errorf("%w; user name and password are missing or wrong: set them or, for a registry, run \"helm registry login %s\"", err, host)
+		return fmt.Errorf("%w; user name and password are missing or wrong: set them or, for a registry, run \"clm registry login %s\"", err, host)
 	}
 	return err
 }
@@ -266,19 +275,19 @@ func (f *fetcher) pull(reference Reference) (File, error) {
 		return File{}, refused(host, 0, fmt.Errorf("pulling %s%s: %w", name, reference.suffix, err))
 	}
 	meta := pulled.Chart.Meta
-	file := File{Name: fmt.Sprintf("%s-%s.tgz", meta.Name, meta.Version), Content: pulled.Chart.Data, version: meta.Version}
+	file := File{Name: fmt.Sprintf("%s-%s.tgz", meta.Name, meta.Version), Content: pulled.Chart.Data, Digest: pulled.Manifest.Digest, version: meta.Version}
 	if f.options.provenance {
 		file.provenance = pulled.Prov.Data
 	}
 	return file, nil
 }
 
-func (f *fetcher) registryClient(own *url.URL) (*registry.Client, error) {
-	options := []registry.ClientOption{
+func (f *fetcher) registryClient(own *url.URL, more ...registry.ClientOption) (*registry.Client, error) {
+	options := slices.Concat(more, []registry.ClientOption{
 		registry.ClientOptHTTPClient(f.client),
 		registry.ClientOptEnableCache(true),
 		registry.ClientOptCredentialsFile(os.Getenv(registryConfigVariable)),
-	}
+	})
 	if username, password := f.credentials(own); username != "" || password != "" {
 		options = append(options, registry.ClientOptBasicAuth(username, password))
 	}
@@ -399,6 +408,23 @@ func (r Reference) withTag() (Reference, error) {
 	return r, nil
 }
 
+// Find reads a reference in any form. It returns nil if the text is the path of a file or folder, which need not exist.
+func Find(text string) (*Reference, error) {
+	if Is(text) {
+		parsed, err := Parse(text)
+		return &parsed, err
+	}
+	_, missing := os.Stat(text)
+	if !errors.Is(missing, fs.ErrNotExist) || !named.MatchString(text) {
+		return nil, nil
+	}
+	parsed, err := ParseNamed(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w; nor is it REPO/CHART: %w", missing, err)
+	}
+	return &parsed, nil
+}
+
 // TakesVersion reports whether Options.Version applies because the reference has no version.
 func (r Reference) TakesVersion() bool {
 	isFile := r.url.Scheme != schemeOCI && r.chart == ""
@@ -413,23 +439,7 @@ type UnknownRepositoryError struct {
 }
 
 func (e *UnknownRepositoryError) Error() string {
-	known := "Helm has no repositories"
-	if len(e.Known) > 0 {
-		known = "Helm has the repositories " + strings.Join(e.Known, ", ")
-	}
-	return fmt.Sprintf("there is no repository %s; %s; to add it: helm repo add %s URL", e.Name, known, e.Name)
-}
-
-// Repositories returns the repositories in a file that "helm repo add" has written; none if it does not exist.
-func Repositories(file string) ([]*repo.Entry, error) {
-	content, err := repo.LoadFile(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("reading the repositories of Helm in %s: %w", file, err)
-	}
-	return slices.DeleteFunc(content.Repositories, func(entry *repo.Entry) bool { return entry == nil }), nil
+	return fmt.Sprintf("there is no repository %s; known repositories: %s; to add it: clm repo add %s URL", e.Name, some(e.Known), e.Name)
 }
 
 // repositoryOf returns the known repository with the given name. The error is an UnknownRepositoryError.
@@ -454,9 +464,6 @@ func Names(repositories []*repo.Entry) []string {
 // named matches REPO/CHART, optionally followed by :VERSION. A path that begins with a dot does not match.
 var named = regexp.MustCompile(`^([^./:@\s][^/:@\s]*)/([^./:@\s][^/:@\s]*)(?::([^/:@\s]+))?$`)
 
-// IsNamed reports whether a text has the form REPO/CHART, or REPO/CHART:VERSION. Such a text may also be a path.
-func IsNamed(text string) bool { return named.MatchString(text) }
-
 // ParseNamed reads a reference in the form REPO/CHART, and takes the URL and the credentials of the repository from
 // Helm's repositories.yaml. If there is no such repository, the error is an UnknownRepositoryError.
 func ParseNamed(text string) (Reference, error) {
@@ -464,7 +471,7 @@ func ParseNamed(text string) (Reference, error) {
 	if parts == nil {
 		return Reference{}, errors.New("must be REPO/CHART, optionally followed by :VERSION")
 	}
-	known, err := Repositories(cli.New().RepositoryConfig)
+	known, err := Repositories()
 	if err != nil {
 		return Reference{}, err
 	}
@@ -472,18 +479,24 @@ func ParseNamed(text string) (Reference, error) {
 	if err != nil {
 		return Reference{}, err
 	}
+	parsed, err := urlOf(entry)
+	return Reference{url: parsed, chart: parts[2], version: parts[3], repository: entry}, err
+}
+
+// urlOf returns the URL of a repository.
+func urlOf(entry *repo.Entry) (*url.URL, error) {
 	parsed, err := url.Parse(entry.URL)
-	if err != nil {
+	switch {
+	case err != nil:
 		// The URL may contain a password.
-		return Reference{}, fmt.Errorf("repository %s has an invalid URL; must be https://HOST/PATH", parts[1])
+		return nil, fmt.Errorf("repository %s has an invalid URL; must be https://HOST/PATH", entry.Name)
+	case parsed.User != nil:
+		return nil, fmt.Errorf("the URL of repository %s contains a user name; to set user name and password: clm repo add --username", entry.Name)
+	case parsed.Host == "" || parsed.Scheme != schemeHTTP && parsed.Scheme != schemeHTTPS:
+		return nil, fmt.Errorf("repository %s has the URL %q; must be https://HOST/PATH", entry.Name, entry.URL)
+	default:
+		return parsed, nil
 	}
-	if parsed.User != nil {
-		return Reference{}, fmt.Errorf("the URL of repository %s contains a user name; to set user name and password: helm repo add --username --password", parts[1])
-	}
-	if parsed.Host == "" || parsed.Scheme != schemeHTTP && parsed.Scheme != schemeHTTPS {
-		return Reference{}, fmt.Errorf("repository %s has the URL %q; must be https://HOST/PATH", parts[1], entry.URL)
-	}
-	return Reference{url: parsed, chart: parts[2], version: parts[3], repository: entry}, nil
 }
 
 // withRepository completes options from the entry of a named repository. Explicit options win.

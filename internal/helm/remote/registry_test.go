@@ -37,7 +37,7 @@ func TestRegistryCredentials(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "config.json")
 	t.Setenv(registryConfigVariable, config)
 	_, err := s.fetch("oci://HOST/charts/web", Options{})
-	s.expectError("nobody is known", err, `user name and password are missing or wrong: set them or, for a registry, run "helm registry login HOST"`)
+	s.expectError("nobody is known", err, `user name and password are missing or wrong: set them or, for a registry, run "clm registry login HOST"`)
 	if _, err := s.fetch("oci://HOST/charts/web", Options{Username: "me", Password: "secret"}); err != nil {
 		t.Errorf("credentials were given: %v", err)
 	}
