@@ -234,6 +234,31 @@ func (d *Dialog) Close() error { return d.close() }
 // discards input from before the question. It returns io.EOF if the input ends. If the context ends first, the answer
 // is lost.
 func (d *Dialog) Ask(ctx context.Context, question string) (string, error) {
+	return d.ask(ctx, question, func() (string, error) { return bufio.NewReader(d.in).ReadString('\n') })
+}
+
+// AskHidden is Ask for a secret: the terminal does not show what the user enters.
+func (d *Dialog) AskHidden(ctx context.Context, question string) (string, error) {
+	fd, _ := descriptor(d.in)
+	// What is typed before the answer is read must not be shown, either.
+	before, err := term.MakeRaw(fd)
+	if err != nil {
+		return "", fmt.Errorf("asking: hiding the answer: %w", err)
+	}
+	answer, err := d.ask(ctx, question, func() (string, error) {
+		text, err := term.ReadPassword(fd)
+		return string(text), err
+	})
+	if restoreErr := term.Restore(fd, before); restoreErr != nil {
+		return "", fmt.Errorf("asking: %w", restoreErr)
+	}
+	if err == nil { // the line break of the user is hidden, too
+		fmt.Fprintln(d)
+	}
+	return answer, err
+}
+
+func (d *Dialog) ask(ctx context.Context, question string, read func() (string, error)) (string, error) {
 	if device, isFile := d.in.(*os.File); isFile {
 		if err := discardPending(device); err != nil {
 			return "", fmt.Errorf("asking: discarding earlier input: %w", err)
@@ -251,7 +276,7 @@ func (d *Dialog) Ask(ctx context.Context, question string) (string, error) {
 	}
 	lines := make(chan line, 1)
 	go func() {
-		text, err := bufio.NewReader(d.in).ReadString('\n')
+		text, err := read()
 		lines <- line{text, err}
 	}()
 	select {
