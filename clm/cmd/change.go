@@ -308,9 +308,7 @@ func (e *environment) consent(given, declared bool) consent {
 		return c
 	}
 	var err error
-	if e.dialog == nil {
-		err = &display.SilenceError{Reason: "clm cannot ask, because there is no terminal"}
-	} else if c.dialog, err = e.dialog(); err == nil {
+	if c.dialog, err = e.openDialog(); err == nil {
 		return c
 	}
 	silence, isSilence := errors.AsType[*display.SilenceError](err)
@@ -318,6 +316,14 @@ func (e *environment) consent(given, declared bool) consent {
 		c.silence = err
 	}
 	return c
+}
+
+// openDialog opens the terminal. If there is none, the error is a display.SilenceError.
+func (e *environment) openDialog() (*display.Dialog, error) {
+	if e.dialog == nil {
+		return nil, &display.SilenceError{Reason: "clm cannot ask, because there is no terminal"}
+	}
+	return e.dialog()
 }
 
 // needed reports whether a confirmation is required.

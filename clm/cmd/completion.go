@@ -21,6 +21,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/display"
+	"github.com/component-operator/runtime/internal/helm/remote"
 )
 
 // completionTimeout limits how long the user waits after pressing the tab key.
@@ -38,6 +39,7 @@ var argumentCompleters = map[string]completer{
 	targetArgument: completeReleases,
 	"REVISION":     completeOf(revisionsOf),
 	"OBJECT...":    completeOf(dependentsOf),
+	"REPO...":      completeRepositories,
 }
 
 // flagCompleters complete the values of flags.
@@ -184,6 +186,11 @@ func completeOf(parts func(release *releases.Release) []cobra.Completion) comple
 		})
 		return offers, err
 	}
+}
+
+func completeRepositories(context.Context, *environment, []string) ([]cobra.Completion, error) {
+	known, err := remote.Repositories()
+	return remote.Names(known), err
 }
 
 // revisionsOf returns the numbers of revisions, latest first.

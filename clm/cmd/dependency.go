@@ -25,8 +25,8 @@ func newDependencyCommand(e *environment) *cobra.Command {
 		Short:   "Fetch the dependencies of a chart",
 		Long: `Fetch the charts that a chart depends on, and put them into its folder charts, where clm expects them. CHART is the folder of a chart.
 
-clm reads what "helm repo add" and "helm registry login" have stored: the names of repositories, and credentials. It contacts only the repositories to which the
-chart refers.`,
+clm uses what "clm repo add" and "clm registry login", or helm, have stored: the names of repositories, and credentials. It contacts only the repositories to which
+the chart refers.`,
 	}
 	command.AddCommand(
 		newFetchDependenciesCommand(e, &cobra.Command{
@@ -54,9 +54,6 @@ type fetching func(ctx context.Context, folder string, options remote.Dependency
 func newFetchDependenciesCommand(e *environment, command *cobra.Command, fetch fetching) *cobra.Command {
 	options := remote.DependencyOptions{}
 	command.RunE = func(command *cobra.Command, args []string) error {
-		if command.Flags().Changed("insecure-skip-tls-verify") {
-			return errInsecure
-		}
 		if err := fetch(command.Context(), args[0], options); err != nil {
 			return fmt.Errorf("fetching the dependencies of %s: %w", args[0], err)
 		}
@@ -72,9 +69,14 @@ func newFetchDependenciesCommand(e *environment, command *cobra.Command, fetch f
 	return command
 }
 
-// errInsecure refuses a flag that applies to the API server in all commands of clm, but to repositories in Helm.
-var errInsecure = errors.New("flag --insecure-skip-tls-verify is about the API server, which is not asked here; " +
-	"--ca-file names the authorities to trust for repositories and registries")
+// refuseInsecure refuses a flag that applies to the API server in all commands of clm, but to repositories in Helm.
+func refuseInsecure(command *cobra.Command, _ []string) error {
+	if command.Flags().Changed("insecure-skip-tls-verify") {
+		return errors.New("flag --insecure-skip-tls-verify is about the API server, which is not asked here; " +
+			"--ca-file names the authorities to trust for repositories and registries")
+	}
+	return nil
+}
 
 // showDependencies lists the dependencies with their versions in folder charts.
 func showDependencies(e *environment, folder string) error {

@@ -23,9 +23,8 @@ import (
 
 func newGetCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
-		Use:        "get",
-		SuggestFor: []string{"show"},
-		Short:      "Print the manifest, the values or other parts of a revision",
+		Use:   "get",
+		Short: "Print the manifest, the values or other parts of a revision",
 	}
 	command.AddCommand(
 		newGetPartCommand(e, "all", "Print all parts of a revision", func(_ context.Context, r recordedRevision) (any, error) {

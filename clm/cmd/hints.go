@@ -33,7 +33,8 @@ var foreignFlags = map[string]string{
 	"cleanup-on-fail":     "clm apply has --revert-on-failure",
 	"reuse-values":        "--reset-then-reuse-values uses the values of the last revision, and the defaults of the new chart",
 	"reset-values":        "values are not reused from the last revision unless --reset-then-reuse-values is given",
-	"repo":                "a chart in a repository is the source https://HOST/PATH#CHART, or REPO/CHART after helm repo add",
+	"repo":                "a chart in a repository is the source https://HOST/PATH#CHART, or REPO/CHART after clm repo add",
+	"pass-credentials":    "clm repo add has --pass-credentials-all",
 	"devel":               "--version '>0.0.0-0' includes development versions",
 	"force":               "clm apply has --update-policy recreate, and --adopt always for objects of other owners",
 	"force-replace":       "clm apply has --update-policy recreate",
@@ -88,7 +89,7 @@ func suggestFlag(command *cobra.Command, err error) error {
 		instead = cmp.Or(instead, foreignSourceFlags[name])
 	}
 	if strings.HasSuffix(command.Use, " CHART") && slices.Contains(credentialFlags, name) {
-		instead = "clm uses the credentials that helm repo add and helm registry login have stored"
+		instead = "clm uses the credentials that clm repo add and clm registry login have stored"
 	}
 	if instead != "" {
 		return fmt.Errorf("%w; %s", err, named(command, instead))

@@ -94,6 +94,12 @@ var needNoRights = map[string]string{
 	"help":       "prints texts",
 	"images":     "works on files",
 	"options":    "prints texts",
+	"package":    "works on files",
+	"pull":       "asks registries and repositories",
+	"push":       "asks a registry",
+	"registry":   "asks a registry",
+	"repo":       "asks repositories",
+	"show":       "works on files, registries and repositories",
 	"sandbox":    "makes a cluster, in which its user may do everything",
 	"version":    "prints texts",
 }

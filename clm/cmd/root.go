@@ -115,7 +115,8 @@ installed in the cluster.`,
 	command.Version = buildInfo().String()
 	command.SetVersionTemplate("{{.Version}}")
 	e.addFlags(command.PersistentFlags())
-	command.AddGroup(&cobra.Group{ID: groupChange, Title: "Change releases:"}, &cobra.Group{ID: groupLook, Title: "Inspect releases:"})
+	command.AddGroup(&cobra.Group{ID: groupChange, Title: "Change releases:"}, &cobra.Group{ID: groupLook, Title: "Inspect releases:"},
+		&cobra.Group{ID: groupCharts, Title: "Charts, repositories and registries:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, added := range commands {
 			added.GroupID = group
@@ -127,7 +128,14 @@ installed in the cluster.`,
 		newRolloutCommand(e))
 	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(e), newLintCommand(e), newImagesCommand(e), newRbacCommand(e), newLsCommand(e), newHistoryCommand(e), newGetCommand(e),
 		newDriftCommand(e), newDoctorCommand(e), newStatusCommand(e), newTreeCommand(e), newEventsCommand(e), newLogsCommand(e), newWaitCommand(e))
-	command.AddCommand(newDependencyCommand(e), newSandboxCommand(unguarded), newOptionsCommand(), newVersionCommand(e))
+	charts := []*cobra.Command{
+		newShowCommand(e), newPullCommand(e), newDependencyCommand(e), newPackageCommand(e), newPushCommand(e), newRepoCommand(e), newRegistryCommand(e),
+	}
+	add(groupCharts, charts...)
+	for _, added := range charts {
+		added.PersistentPreRunE = refuseInsecure
+	}
+	command.AddCommand(newSandboxCommand(unguarded), newOptionsCommand(), newVersionCommand(e))
 	requireArguments(command)
 	addCompletions(e, command)
 	return command
@@ -137,6 +145,7 @@ installed in the cluster.`,
 const (
 	groupChange = "change"
 	groupLook   = "look"
+	groupCharts = "charts"
 )
 
 // usageTemplate is cobra's without the flags that all commands have: these would hide the few that matter.

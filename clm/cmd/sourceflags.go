@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/internal/helm/remote"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
@@ -34,12 +35,12 @@ const sourcesHelp = `A SOURCE is
     oci://HOST/PATH                                   a chart in a registry; may be followed by :TAG or @DIGEST
     https://HOST/PATH#CHART                           a chart in a repository (CHART --repo URL in helm); may be followed
                                                       by :VERSION
-    REPO/CHART                                        the same, with the name that "helm repo add" has given to the repository, if there is
-                                                      no file or folder with this path
+    REPO/CHART                                        the same, with the name that "clm repo add" or "helm repo add" has given to the
+                                                      repository, if there is no file or folder with this path
     https://HOST/PATH                                 a packaged chart, or manifests, at this URL
 
 Several sources make up one release, in the given order. Values are for charts and templates; they are merged as Helm does. For registries,
-clm uses the credentials that "helm registry login" or Docker have stored, and for REPO/CHART those of "helm repo add".`
+clm uses the credentials that "clm registry login", Helm or Docker have stored, and for REPO/CHART those of "clm repo add" or "helm repo add".`
 
 // sourceFlags are the sources of a command, and its flags about them.
 type sourceFlags struct {
@@ -77,17 +78,31 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 	f.restrictor = choice{value: restrictToRoots, allowed: []string{restrictToRoots, restrictNothing}}
 	flags.Var(&f.restrictor, "load-restrictor",
 		"whether kustomizations may read files outside their directories, and whether charts and kustomizations may follow symbolic links that lead out of them")
-	flags.StringVar(&f.options.Remote.Version, "version", "",
-		"`version` of charts whose references have none, or a range such as ^1.2 (default the latest stable version)")
-	flags.StringVar(&f.options.Remote.Username, "username", "", "`name` of the user for the registry or repository of charts")
-	flags.StringVar(&f.options.Remote.Password, "password", "", "`password` for the registry or repository of charts")
-	flags.Var(filePath(&f.options.Remote.CAFile), "ca-file", "`file` with CA certificates to trust when fetching charts, in addition to those of the system")
-	flags.BoolVar(&f.options.Remote.PlainHTTP, "plain-http", false, "fetch charts over HTTP, without encryption")
+	addRemoteFlags(flags, &f.options.Remote)
 	flags.StringSliceVar(&f.hooks, "hooks", nil, hooksUsage)
 	flags.Var(filePath(&f.postRenderer), "post-renderer",
 		"`command` that changes the rendered objects of a chart: it gets them as YAML on standard input, and writes those to use to standard output")
 	flags.StringArrayVar(&f.postRendererArgs, "post-renderer-args", nil, "`argument` of the post-renderer (may be repeated)")
 	flags.Var(filePath(&f.policyRules), "policy-rules", "`file` with rules that set annotations, such as waves and policies, on the objects of the sources")
+}
+
+// addRemoteFlags adds the flags of commands that fetch charts.
+func addRemoteFlags(flags *pflag.FlagSet, o *remote.Options) {
+	flags.StringVar(&o.Version, "version", "", "`version` of charts whose references have none, or a range such as ^1.2 (default the latest stable version)")
+	addAccessFlags(flags, o)
+}
+
+// addAccessFlags adds the flags for credentials and connections.
+func addAccessFlags(flags *pflag.FlagSet, o *remote.Options) {
+	flags.StringVar(&o.Username, "username", "", "`name` of the user for the registry or repository of charts")
+	flags.StringVar(&o.Password, "password", "", "`password` for the registry or repository of charts")
+	addTransportFlags(flags, &o.CAFile, &o.PlainHTTP)
+}
+
+// addTransportFlags adds the flags for connections to registries and repositories.
+func addTransportFlags(flags *pflag.FlagSet, caFile *string, plainHTTP *bool) {
+	flags.Var(filePath(caFile), "ca-file", "`file` with CA certificates to trust for registries and repositories of charts, in addition to those of the system")
+	flags.BoolVar(plainHTTP, "plain-http", false, "use HTTP, without encryption, for registries, and allow it for repositories of charts")
 }
 
 const (
