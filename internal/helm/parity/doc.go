@@ -16,5 +16,7 @@
 // A missing Chart.yaml is generated, for the chart as well as for each folder in a charts folder; files in a folder
 // NAME.tgz are packaged like with "helm package".
 //
+// TestFilesOfHelm uses Helm's command and clm in turn, with the same repositories and registries.
+//
 // TestAdopt and TestBack test, with Helm's own packages, how Helm releases become releases of clm and back.
 package parity
