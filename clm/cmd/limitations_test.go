@@ -57,7 +57,7 @@ func limitations() map[string][]limitation {
 		"clm up plan":      {{args: "-f LIST", nobody: record, reader: object, code: exitRefused}},
 		"clm up diff":      {{args: "-f LIST", nobody: record, reader: object, code: exitRefused}},
 		"clm up status":    {{args: "-f LIST", nobody: record, reader: "not ready: ", code: exitNotReady}},
-		"clm up delete":    {{args: "-f LIST --yes", nobody: records, reader: lock, code: 1}},
+		"clm up delete":    {{args: "-f LIST --yes", nobody: record, reader: lock, code: 1}},
 		"clm lint":         {{args: "FILE --name web", nobody: record, reader: object, code: 1}},
 		"clm ls":           {{nobody: records}, {args: "-A", nobody: records, reader: records, code: 1}},
 		"clm history":      reads("web"),

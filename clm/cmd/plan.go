@@ -312,8 +312,8 @@ func (o planOptions) object(p *operation.Plan) *unstructured.Unstructured {
 
 // plannedChange is the machine-readable form of a change.
 type plannedChange struct {
-	lines []string // that change
-	alike []string // names of the objects in the row of a table, if there are several
+	lines display.Lines // that change
+	alike []string      // names of the objects in the row of a table, if there are several
 
 	display.Object
 	Wave int `json:"wave"`
@@ -389,10 +389,10 @@ func (o planOptions) markdown(p *operation.Plan) string {
 // folded puts objects that change alike together.
 func folded(changes []plannedChange) []plannedChange {
 	var rows []plannedChange
-	for _, fold := range display.Fold(changes, func(change plannedChange) (display.Change, []string) { return change.Change, change.lines }) {
-		row := fold.Items[0]
-		if more := len(fold.Items) - 1; more > 0 {
-			row.alike = display.Map(fold.Items, plannedChange.String)
+	for _, alike := range display.Fold(changes, func(change plannedChange) (display.Change, display.Lines) { return change.Change, change.lines }) {
+		row := alike[0]
+		if more := len(alike) - 1; more > 0 {
+			row.alike = display.Map(alike, plannedChange.String)
 			if row.Diff != "" {
 				row.Diff += fmt.Sprintf("\n  the same in %s", display.Count(more, "other object"))
 			}
@@ -455,9 +455,9 @@ func (c plannedChange) row() string {
 	why = strings.TrimPrefix(strings.Join(append([]string{why}, c.Notes...), "; "), "; ")
 	object := cell(c.String())
 	if len(c.alike) > 0 {
-		count, some := display.FoldedText(c.alike)
+		count, some, text := display.FoldedText(c.alike, c.lines)
 		object = cell(count + ": " + some)
-		for line := range strings.Lines(display.LinesText(c.lines)) {
+		for line := range strings.Lines(text) {
 			object += "<br>" + cell(strings.TrimSpace(line))
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	quantities "k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/internal/helm/remote"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -219,7 +220,15 @@ func number[T int | int64](value *T, minimum T) pflag.Value {
 
 // labelSet returns the value of a flag for labels.
 func labelSet(value *labels.Set) pflag.Value {
-	return flagValue[labels.Set]{"labels", value, func(text string) (labels.Set, error) { return labels.ConvertSelectorToLabelsMap(text) }}
+	return flagValue[labels.Set]{"labels", value, func(text string) (labels.Set, error) {
+		parsed, err := labels.ConvertSelectorToLabelsMap(text)
+		for key := range parsed {
+			if releases.IsReserved(key) {
+				return nil, fmt.Errorf("%s is a label that clm sets itself", key)
+			}
+		}
+		return parsed, err
+	}}
 }
 
 // byteCount is the value of a flag for a number of bytes, with or without a unit.

@@ -43,7 +43,8 @@ renders as they were applied last are left alone; for each of them, clm sends on
 clm shows one plan for all releases, and asks once. Releases that depend on others which change are planned again when it is their turn. If a release fails, those
 that depend on it are not applied; all others are. To continue, run the same command again.
 
-Releases that were applied from the file and are not in it any more are named, and deleted only with --delete-missing.
+Releases in the namespaces of the file that were applied from it and are not in it any more are named, and deleted only with --delete-missing; clm asks
+about each of them, and without a terminal needs --yes.
 
 The page "Apply many releases" explains the file.`,
 		Example: "  clm up -f releases.yaml --environment test\n  clm up plan -f releases.yaml -o markdown\n  clm up --convert helmfile.yaml > releases.yaml",
@@ -84,10 +85,17 @@ type fleet struct {
 	fileFlags
 
 	// name identifies the releases of the file and its environment in the cluster.
-	name        string
-	members     []*fleetMember
-	connections map[string]*runner.Connection // by context
-	lines       sync.Mutex                    // is held while a line is written
+	name         string
+	members      []*fleetMember
+	destinations map[string]destination // by context
+	lines        sync.Mutex             // is held while a line is written
+}
+
+// destination is the cluster of a context.
+type destination struct {
+	*environment
+
+	connection *runner.Connection
 }
 
 // fleetMember is a release of a file.
@@ -100,6 +108,8 @@ type fleetMember struct {
 	// plan is nil if it cannot be made because of problem.
 	plan    *operation.Plan
 	problem error
+	// waits are the members that change first; if there are none, the plan is final.
+	waits []*fleetMember
 	// ended is closed when the release has been applied, or cannot be.
 	ended   chan struct{}
 	outcome error
@@ -107,15 +117,14 @@ type fleetMember struct {
 
 // open reads the file and connects to its clusters. Events are for programs.
 func (f fileFlags) open(command *cobra.Command, e *environment, events bool) (*fleet, error) {
-	namespace, err := e.namespace()
+	name, members, err := releasefile.Load(f.file, releasefile.Options{
+		Environment: f.environment, Context: e.context(), Getenv: os.LookupEnv,
+		Namespace: func(context string) (string, error) { return e.inContext(command, context).namespace() },
+	})
 	if err != nil {
 		return nil, err
 	}
-	name, members, err := releasefile.Load(f.file, releasefile.Options{Environment: f.environment, Namespace: namespace, Getenv: os.LookupEnv})
-	if err != nil {
-		return nil, err
-	}
-	opened := &fleet{environment: e, fileFlags: f, name: name, connections: map[string]*runner.Connection{}}
+	opened := &fleet{environment: e, fileFlags: f, name: name, destinations: map[string]destination{}}
 	for _, each := range members {
 		m := &fleetMember{Member: each, ended: make(chan struct{})}
 		shared, err := opened.connect(command, each.Context)
@@ -124,23 +133,24 @@ func (f fileFlags) open(command *cobra.Command, e *environment, events bool) (*f
 			return nil, err
 		}
 		m.environment = e.beside(&opened.lines, m.String()+": ")
-		m.connection = shared.With(m.printer(events))
+		m.connection = shared.connection.With(m.printer(events))
 		opened.members = append(opened.members, m)
 	}
 	return opened, nil
 }
 
-// connect returns the connection for a context; there is one for each.
-func (f *fleet) connect(command *cobra.Command, name string) (*runner.Connection, error) {
-	if known := f.connections[name]; known != nil {
+// connect connects to the cluster of a context, once.
+func (f *fleet) connect(command *cobra.Command, name string) (destination, error) {
+	if known, found := f.destinations[name]; found {
 		return known, nil
 	}
-	s, err := f.environment.inContext(command, name).open(command.Context(), false)
+	e := f.environment.inContext(command, name)
+	s, err := e.open(command.Context(), false)
 	if err != nil {
-		return nil, err
+		return destination{}, err
 	}
-	f.connections[name] = s
-	return s, nil
+	f.destinations[name] = destination{e, s}
+	return f.destinations[name], nil
 }
 
 func (f *fleet) close() {
@@ -149,8 +159,8 @@ func (f *fleet) close() {
 			m.plan.Close()
 		}
 	}
-	for _, s := range f.connections {
-		s.Close()
+	for _, c := range f.destinations {
+		c.connection.Close()
 	}
 }
 
@@ -184,84 +194,60 @@ func (o *upOptions) run(command *cobra.Command, e *environment) error {
 			return err
 		}
 	}
-	f.nameMissing(missing, o.deleteMissing)
+	f.nameMissing(missing)
 	if err := f.refusal(o.planFlags); err != nil || o.dryRun.isSet() {
 		return err
 	}
-	pending := f.pending()
-	if !o.deleteMissing {
-		missing = nil
-	}
-	if len(pending)+len(missing) > 0 {
-		if err := c.get(ctx, f.question(len(pending), len(missing))); err != nil {
+	if pending := f.pending(); len(pending) > 0 {
+		if err := c.get(ctx, fmt.Sprintf("Apply %d of %s?", len(pending), display.Count(len(f.members), "release"))); err != nil {
 			return err
 		}
 	}
-	if err := f.apply(ctx, o, c.needed()); err != nil {
+	if err := f.apply(ctx, o, c.needed()); err != nil || !o.deleteMissing {
 		return err
 	}
-	deletion := deleteOptions{Limits: o.Limits, operationFlags: o.operationFlags}
-	deletion.yes = true // the user has agreed
-	return f.delete(ctx, deletion, missing)
+	if missing, err = f.stillMissing(ctx, missing); err != nil {
+		return err
+	}
+	return f.delete(ctx, deleteOptions{Limits: o.Limits, operationFlags: o.operationFlags}, missing)
 }
 
 // contexts names the contexts in which there are releases.
 func (f *fleet) contexts() string {
 	var names []string
-	for name := range f.connections {
+	for name := range f.destinations {
 		names = append(names, cmp.Or(name, f.context()))
 	}
 	slices.Sort(names)
 	return strings.Join(slices.Compact(names), " and ")
 }
 
-func (f *fleet) question(pending, missing int) string {
-	text := fmt.Sprintf("Apply %d of %s", pending, display.Count(len(f.members), "release"))
-	if missing > 0 {
-		text += fmt.Sprintf(" and delete %d", missing)
-	}
-	return text + "?"
-}
-
-// pending returns the members whose plans do something, or could not be made.
+// pending returns the members that are not left alone.
 func (f *fleet) pending() []*fleetMember {
 	return slices.DeleteFunc(slices.Clone(f.members), func(m *fleetMember) bool { return !m.isPending() })
 }
 
-func (m *fleetMember) isPending() bool { return m.plan == nil || !m.plan.Idle() }
-
-// waitsFor returns the members that must change first; none if the plan of the member is final.
-func (f *fleet) waitsFor(m *fleetMember) []*fleetMember {
-	var found []*fleetMember
-	for _, i := range m.Needs {
-		if needed := f.members[i]; needed.isPending() || len(f.waitsFor(needed)) > 0 {
-			found = append(found, needed)
-		}
-	}
-	return found
-}
+// isPending reports whether the plan of the member does something, could not be made, or is made again.
+func (m *fleetMember) isPending() bool { return m.plan == nil || !m.plan.Idle() || len(m.waits) > 0 }
 
 // apply applies all members, each after those that it needs. Confirmed means that a user has seen the plans.
 func (f *fleet) apply(ctx context.Context, o *upOptions, confirmed bool) error {
 	room := make(chan struct{}, f.parallel)
-	waiting := map[*fleetMember][]*fleetMember{} // as it is before any plan is carried out
-	for _, m := range f.members {
-		waiting[m] = f.waitsFor(m)
-	}
+	pending := f.pending() // before any plan is carried out
 	var all sync.WaitGroup
 	for _, m := range f.members {
 		all.Go(func() {
 			defer close(m.ended)
-			if m.outcome = f.awaitNeeds(m); m.outcome != nil || !m.isPending() && len(waiting[m]) == 0 {
+			if m.outcome = f.awaitNeeds(m); m.outcome != nil || !slices.Contains(pending, m) {
 				return
 			}
 			room <- struct{}{}
 			defer func() { <-room }()
-			m.outcome = m.apply(ctx, o, confirmed && len(waiting[m]) == 0)
+			m.outcome = m.apply(ctx, o, confirmed && len(m.waits) == 0)
 		})
 	}
 	all.Wait()
-	return f.conclude(o.events())
+	return f.conclude()
 }
 
 // awaitNeeds waits until the members have ended that a member needs. The error is a skippedError if one has failed.
@@ -292,6 +278,9 @@ func (m *fleetMember) apply(ctx context.Context, o *upOptions, confirmed bool) e
 	options.hideNotes = true
 	if confirmed {
 		options.Exact = true
+		if err := m.plan.AwaitDependencies(ctx, m.Recorded, &options.Timeout); err != nil {
+			return err
+		}
 		return options.carryOut(ctx, m.environment, m.connection, m.plan, consent{})
 	}
 	return m.again(m.connection, attempts, func() error {
@@ -313,7 +302,7 @@ func (m *fleetMember) apply(ctx context.Context, o *upOptions, confirmed bool) e
 }
 
 // conclude shows what has become of the members, and returns the first error.
-func (f *fleet) conclude(events bool) error {
+func (f *fleet) conclude() error {
 	var first error
 	failed, skipped := 0, 0
 	for _, m := range f.members {
@@ -330,23 +319,21 @@ func (f *fleet) conclude(events bool) error {
 		} else if first == nil && !is[*skippedError](m.outcome) {
 			first = &exitError{code: exitCode(m.outcome)}
 		}
-		if !is[*exitError](m.outcome) && !events {
+		if !is[*exitError](m.outcome) {
 			fmt.Fprintf(f.err, "%s: %s\n", m, display.CleanLines(inLines(m.outcome)))
 		}
 	}
-	if !events {
-		text := fmt.Sprintf("%d of %s as in the file", len(f.members)-failed-skipped, display.Count(len(f.members), "release"))
-		if failed > 0 {
-			text += fmt.Sprintf(", %d failed", failed)
-		}
-		if skipped > 0 {
-			text += fmt.Sprintf(", %d not applied", skipped)
-		}
-		if failed+skipped > 0 {
-			text += "; to continue, run the same command again"
-		}
-		fmt.Fprintln(f.err, text)
+	text := fmt.Sprintf("%d of %s as in the file", len(f.members)-failed-skipped, display.Count(len(f.members), "release"))
+	if failed > 0 {
+		text += fmt.Sprintf(", %d failed", failed)
 	}
+	if skipped > 0 {
+		text += fmt.Sprintf(", %d not applied", skipped)
+	}
+	if failed+skipped > 0 {
+		text += "; to continue, run the same command again"
+	}
+	fmt.Fprintln(f.err, text)
 	return first
 }
 

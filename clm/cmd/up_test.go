@@ -84,7 +84,9 @@ func TestUp(t *testing.T) {
 	p := newPlace(t)
 	dir := p.shopFolder()
 	file := filepath.Join(dir, "releases.yaml")
-	up := func(args ...string) []string { return append(append([]string{"up"}, args...), "-f", file, "-e", "test") }
+	up := func(args ...string) []string {
+		return append(append([]string{"up"}, args...), "-f", file, "-e", "test")
+	}
 	// A plan for all, in which some come later.
 	plan := p.must(up("plan", "-o", "markdown")...).stdout
 	if strings.Count(plan, "### Release PLACE/") == 0 && strings.Count(plan, "### Release "+p.namespace+"/") != 11 {
@@ -118,7 +120,7 @@ func TestUp(t *testing.T) {
 		switch {
 		case request[1] == "GET" && strings.Contains(request[2], "/secrets/clm."):
 			read++
-		case request[1] == "GET" && (strings.Contains(request[2], "api/v1/secrets?") || strings.Contains(request[2], "api/v1/configmaps?")):
+		case request[1] == "GET" && strings.Contains(request[2], "/secrets?labelSelector="):
 		default:
 			t.Errorf("unexpected request: %v", request)
 		}
@@ -130,7 +132,7 @@ func TestUp(t *testing.T) {
 	// One value changes.
 	p.write(file, p.shop("TAG: one", "TAG: two"))
 	plan = p.must(up("plan", "-o", "markdown")...).stdout
-	if strings.Count(plan, "### Release ") != 1 || !strings.Contains(plan, "11 releases up to date: ") {
+	if strings.Count(plan, "### Release ") != 1 || !strings.Contains(plan, "10 releases up to date: ") || !strings.Contains(plan, "/shop-a is planned again after release "+p.namespace+"/web") {
 		t.Errorf("want a plan for the release that changes, got %s", plan)
 	}
 	p.must(up()...)
@@ -167,17 +169,51 @@ func TestUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.write(file, p.shop("TAG: one", "TAG: two", "- {name: shop-g, sources: [g.yaml]}\n", "", "sources: [f.yaml]", "sources: [f.yaml], context: "+config.CurrentContext))
-	p.expect(p.clm(up()...), 0, "note: release PLACE/shop-g is not in "+file+" any more; to delete it: --delete-missing\n")
+	p.expect(p.clm(up()...), 0, "note: release PLACE/shop-g is not in "+file+" any more; --delete-missing deletes it\n")
 	if p.configMap("g") == nil {
 		t.Error("want nothing to be deleted unasked")
 	}
-	p.expect(p.clm(append(up(), "--delete-missing")...), 0, "shop-g")
+	p.expect(p.clm(append(up(), "--delete-missing")...), exitRefused, "ConfigMap PLACE/g", "--yes")
+	p.expect(p.clm(append(up(), "--delete-missing", "--yes")...), 0, "shop-g")
 	if p.configMap("g") != nil || p.configMap("f") == nil {
 		t.Error("want the release to be deleted, and no other, although one has got a context")
 	}
 	p.must(up("delete", "--yes")...)
 	p.expectNothing()
 	p.expect(p.clm(up("status")...), exitNotReady, "was not applied yet")
+}
+
+// TestUpKeepsItsPlace: a file may be used for several namespaces, and names only what is in them.
+func TestUpKeepsItsPlace(t *testing.T) {
+	t.Parallel()
+	p, other := newPlace(t), newPlace(t)
+	dir := p.TempDir()
+	file := filepath.Join(dir, "releases.yaml")
+	list := func(releases string) { p.write(file, "name: PLACE\ndefaults: {values: {a: b}}\nreleases:\n"+releases) }
+	for _, name := range []string{"a", "b"} {
+		p.write(filepath.Join(dir, name+".yaml"), configMap(name, "1"))
+	}
+	const a, b = "- {name: a, sources: [a.yaml]}\n", "- {name: b, sources: [b.yaml]}\n"
+	list(a + b)
+	p.must("up", "-f", file)
+	list(a)
+	other.must("up", "-f", file, "--delete-missing", "--yes")
+	other.must("up", "delete", "-f", file, "--yes")
+	if p.configMap("a") == nil || p.configMap("b") == nil || other.configMap("a") != nil {
+		t.Error("want the releases in the other namespace to be deleted, and no others")
+	}
+	// Somebody else cannot have a release deleted by a label.
+	p.expect(p.clm("apply", "a", filepath.Join(dir, "a.yaml"), "--labels", "clm.cs.sap.com/file=x"), 1, "clm.cs.sap.com/file is a label that clm sets itself")
+
+	// What cannot be rendered is an error, even if it may be rendered later.
+	chart := p.chart(map[string]string{"a.yaml": `{{ fail "the password is missing" }}`})
+	list(b + "- {name: bad, sources: [" + chart + "], dependsOn: [b]}\n")
+	p.write(filepath.Join(dir, "b.yaml"), configMap("b", "2"))
+	p.expect(p.clm("up", "plan", "-f", file), 0, "release PLACE/bad is planned after release PLACE/b: ", "the password is missing")
+	p.expect(p.clm("up", "-f", file, "-o", "json"), 1, "PLACE/bad: ", "the password is missing", "1 of 2 releases as in the file, 1 failed")
+	p.expect(p.clm("up", "plan", "-f", file, "-o", "json"), 1, "the password is missing")
+	p.must("up", "delete", "-f", file, "--yes")
+	p.must("delete", "a")
 }
 
 // TestUpContinues: clm is killed in the middle again and again, and the same command completes the work.

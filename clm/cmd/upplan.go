@@ -12,14 +12,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releasefile"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/clm/internal/views"
 	"github.com/component-operator/runtime/internal/concurrent"
@@ -76,7 +74,7 @@ func (o planOptions) runUp(command *cobra.Command, e *environment, file fileFlag
 	if err := f.print(o); err != nil {
 		return err
 	}
-	f.nameMissing(missing, false)
+	f.nameMissing(missing)
 	if err := f.refusal(o.planFlags); err != nil {
 		return err
 	}
@@ -95,20 +93,25 @@ func (f *fleet) plan(ctx context.Context, flags planFlags, compare bool) error {
 	defer f.announce(comparing)()
 	loading := make([]error, len(f.members))
 	concurrent.All(f.parallel, f.members, func(m *fleetMember) {
-		set, err := sources.Load(ctx, m.Sources, sources.Options{ValuesFiles: m.ValuesFiles, Values: m.Values, Remote: remote.Options{Version: m.Version}})
+		set, err := sources.Load(ctx, m.Sources, sources.Options{ValuesFiles: m.ValuesFiles, Values: m.Values, OptionalValues: m.Inherits, Remote: remote.Options{Version: m.Version}})
 		if err != nil {
 			loading[slices.Index(f.members, m)] = fmt.Errorf("release %s: %w", m, err)
 			return
 		}
 		m.request = operation.Request{
 			Namespace: m.Namespace, Name: m.Name, Sources: set, KeepHooks: true, Policies: usualPolicies, CreateNamespace: m.CreateNamespace != nil && *m.CreateNamespace,
-			DependsOn: append([]string{}, m.Recorded...), Labels: m.Labels, Approved: flags.approved, UnlessReady: true,
+			DependsOn: append([]string{}, m.Recorded...), Labels: m.Labels, ReplaceLabels: true, Approved: flags.approved, UnlessReady: true,
 		}
 		m.plan, m.problem = operation.PlanSources(ctx, m.connection, m.request, compare)
 	})
 	problems := loading
-	for _, m := range f.members {
-		if m.problem != nil && len(f.waitsFor(m)) == 0 {
+	for _, m := range f.members { // each comes after those that it needs
+		for _, i := range m.Needs {
+			if needed := f.members[i]; needed.isPending() {
+				m.waits = append(m.waits, needed)
+			}
+		}
+		if m.problem != nil && len(m.waits) == 0 {
 			problems = append(problems, fmt.Errorf("release %s: %w", m, m.problem))
 		}
 	}
@@ -119,7 +122,7 @@ func (f *fleet) plan(ctx context.Context, flags planFlags, compare bool) error {
 func (f *fleet) refusal(flags planFlags) error {
 	var problems []error
 	for _, m := range f.members {
-		if m.plan == nil || len(f.waitsFor(m)) > 0 || m.plan.Idle() {
+		if m.plan == nil || len(m.waits) > 0 || m.plan.Idle() {
 			continue
 		}
 		if err := errors.Join(flags.limitDeletions(m.plan), flags.refusal(m.plan), refusedByServer(m.plan)); err != nil {
@@ -129,13 +132,12 @@ func (f *fleet) refusal(flags planFlags) error {
 	return errors.Join(problems...)
 }
 
-// postponed explains why a member has no final plan; empty if it has.
-func (f *fleet) postponed(m *fleetMember) string {
-	waits := f.waitsFor(m)
-	if len(waits) == 0 {
+// postponed explains why the member has no final plan; empty if it has.
+func (m *fleetMember) postponed() string {
+	if len(m.waits) == 0 {
 		return ""
 	}
-	after := display.Enumerate(display.Map(waits, func(needed *fleetMember) string { return "release " + needed.String() }), 3)
+	after := display.Enumerate(display.Map(m.waits, func(needed *fleetMember) string { return "release " + needed.String() }), 3)
 	if m.plan == nil {
 		return fmt.Sprintf("release %s is planned after %s: %v", m, after, m.problem)
 	}
@@ -159,12 +161,12 @@ func (f *fleet) unchanged() string {
 // show writes the plans for people.
 func (f *fleet) show(out io.Writer, flags diffFlags) error {
 	for _, m := range f.pending() {
-		if m.plan != nil {
+		if m.plan != nil && m.plan.Exact != nil {
 			if err := showPlan(f.environment, out, m.plan, flags); err != nil {
 				return err
 			}
 		}
-		if text := f.postponed(m); text != "" {
+		if text := m.postponed(); text != "" {
 			writeWrapped(out, "", display.Clean(text))
 		}
 		fmt.Fprintln(out)
@@ -181,18 +183,21 @@ func (f *fleet) print(o planOptions) error {
 	case outputJSON, outputYAML:
 		items := []any{}
 		for _, m := range f.members {
+			object := resource("Plan", m.Namespace, m.Name, map[string]any{})
 			if m.plan != nil && m.plan.Exact != nil {
-				items = append(items, o.object(m.plan).Object)
+				object = o.object(m.plan)
 			}
+			addKnown(object.Object, map[string]any{"context": m.Context, "postponed": m.postponed()})
+			items = append(items, object.Object)
 		}
 		return printDocuments(f.environment, listOf(items).Object, o.output.value)
 	case outputMarkdown:
 		var parts []string
 		for _, m := range f.pending() {
-			if m.plan != nil {
+			if m.plan != nil && m.plan.Exact != nil {
 				parts = append(parts, o.markdown(m.plan))
 			}
-			if text := f.postponed(m); text != "" {
+			if text := m.postponed(); text != "" {
 				parts = append(parts, cell(text)+"\n")
 			}
 		}
@@ -209,15 +214,20 @@ func (f *fleet) print(o planOptions) error {
 // recordedRelease is a release that exists, in the cluster of a context.
 type recordedRelease struct {
 	*releases.Release
+	destination
 
-	context    string
-	connection *runner.Connection
+	context string // empty for that of the command line
+}
+
+// String returns namespace and name, preceded by the context if the file has one.
+func (r recordedRelease) String() string {
+	return strings.TrimPrefix(r.context+":", ":") + r.Release.String()
 }
 
 // needs reports whether a release must not be deleted before this one.
 func (r recordedRelease) needs(other recordedRelease) bool {
 	current := r.Current()
-	return current != nil && r.context == other.context && r.Namespace == other.Namespace && slices.Contains(current.DependsOn, other.Name)
+	return current != nil && r.context == other.context && r.Namespace == other.Namespace && slices.Contains(current.DependsOn, other.Release.Name)
 }
 
 // sortForDeletion puts releases before those that they depend on.
@@ -233,57 +243,45 @@ func sortForDeletion(list []recordedRelease) {
 	}
 }
 
-// missing returns the releases in the clusters of the file that were applied from it and are not in it any more. Several
+// missing returns the releases in the namespaces of the file that were applied from it and are not in it any more. Several
 // contexts may be of the same cluster, so no release counts as missing whose name is in the file for any of them.
 func (f *fleet) missing(ctx context.Context) ([]recordedRelease, error) {
 	var found []recordedRelease
-	for name, s := range f.connections {
-		listed, err := f.list(ctx, name, s)
+	selector := labels.SelectorFromSet(labels.Set{releasefile.FileLabel: f.name})
+	seen := map[[2]string]bool{}
+	for _, m := range f.members {
+		place := [2]string{m.Context, m.Namespace}
+		if seen[place] {
+			continue
+		}
+		seen[place] = true
+		listed, err := m.connection.Records().List(ctx, m.Namespace, selector)
 		if err != nil {
 			return nil, err
 		}
 		for _, release := range listed {
-			if !slices.ContainsFunc(f.members, func(m *fleetMember) bool {
-				return m.Namespace == release.Namespace && m.Name == release.Name
-			}) && !slices.ContainsFunc(found, func(other recordedRelease) bool { return other.UID() == release.UID() }) {
-				found = append(found, recordedRelease{release, name, s})
+			isListed := slices.ContainsFunc(f.members, func(m *fleetMember) bool { return m.Namespace == release.Namespace && m.Name == release.Name })
+			isFound := slices.ContainsFunc(found, func(other recordedRelease) bool { return other.UID() == release.UID() })
+			if !isListed && !isFound {
+				found = append(found, recordedRelease{release, f.destinations[m.Context], m.Context})
 			}
 		}
 	}
 	return found, nil
 }
 
-// list returns the releases of the file in a cluster: in the namespaces of the file if the user may not list all.
-func (f *fleet) list(ctx context.Context, name string, s *runner.Connection) ([]*releases.Release, error) {
-	selector := labels.SelectorFromSet(labels.Set{releasefile.FileLabel: f.name})
-	found, err := s.Records().List(ctx, "", selector)
-	if !apierrors.IsForbidden(err) {
-		return found, err
-	}
-	found = nil
-	seen := map[string]bool{}
-	for _, m := range f.members {
-		if m.Context != name || seen[m.Namespace] {
-			continue
-		}
-		seen[m.Namespace] = true
-		listed, err := s.Records().List(ctx, m.Namespace, selector)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, listed...)
-	}
-	return found, nil
+// stillMissing returns those of the releases that have been missing all the time.
+func (f *fleet) stillMissing(ctx context.Context, before []recordedRelease) ([]recordedRelease, error) {
+	now, err := f.missing(ctx)
+	return slices.DeleteFunc(now, func(release recordedRelease) bool {
+		return !slices.ContainsFunc(before, func(other recordedRelease) bool { return other.UID() == release.UID() })
+	}), err
 }
 
 // nameMissing tells people about releases that are not in the file any more.
-func (f *fleet) nameMissing(missing []recordedRelease, deletes bool) {
+func (f *fleet) nameMissing(missing []recordedRelease) {
 	for _, release := range missing {
-		what := "to delete it: --delete-missing"
-		if deletes {
-			what = "it will be deleted"
-		}
-		fmt.Fprintf(f.err, "note: release %s is not in %s any more; %s\n", release, f.file, what)
+		fmt.Fprintf(f.err, "note: release %s is not in %s any more; --delete-missing deletes it\n", release, f.file)
 	}
 }
 
@@ -291,9 +289,9 @@ func (f *fleet) nameMissing(missing []recordedRelease, deletes bool) {
 func (f *fleet) delete(ctx context.Context, o deleteOptions, list []recordedRelease) error {
 	sortForDeletion(list)
 	for _, release := range list {
-		o.Namespace, o.Name = release.Namespace, release.Name
-		s := release.connection.With(f.printer(o.events()))
-		if err := f.again(s, attempts, func() error { return o.attempt(ctx, f.environment, s) }); err != nil {
+		o.Namespace, o.Name = release.Namespace, release.Release.Name
+		s := release.connection.With(release.printer(o.events()))
+		if err := release.again(s, attempts, func() error { return o.attempt(ctx, release.environment, s) }); err != nil {
 			return err
 		}
 	}
@@ -304,10 +302,9 @@ func newUpDeleteCommand(e *environment) *cobra.Command {
 	o := deleteOptions{}
 	var file fileFlags
 	command := &cobra.Command{
-		Use:   "delete",
-		Short: "Delete the releases that a file lists",
-		Long: `Delete the releases that a file lists, and those that were applied from it and are not in it any more, one after the other: those that depend on
-others first. clm asks about each of them.`,
+		Use:     "delete",
+		Short:   "Delete the releases that a file lists",
+		Long:    "Delete the releases that a file lists, one after the other: those that depend on others first. clm asks about each of them.",
 		Example: "  clm up delete -f releases.yaml --environment test",
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
@@ -318,15 +315,11 @@ others first. clm asks about each of them.`,
 				return err
 			}
 			defer f.close()
-			missing, err := f.missing(command.Context())
-			if err != nil {
-				return err
-			}
 			present, err := f.present(command.Context())
 			if err != nil {
 				return err
 			}
-			return f.delete(command.Context(), o, slices.Concat(missing, present))
+			return f.delete(command.Context(), o, present)
 		},
 	}
 	flags := command.Flags()
@@ -346,7 +339,7 @@ func (f *fleet) present(ctx context.Context) ([]recordedRelease, error) {
 		case err != nil:
 			return nil, err
 		default:
-			found = append(found, recordedRelease{release, m.Context, f.connections[m.Context]})
+			found = append(found, recordedRelease{release, f.destinations[m.Context], m.Context})
 		}
 	}
 	return found, nil

@@ -5,60 +5,64 @@ package display
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
-
-// Folded has items whose objects change alike: for the same reason, and in the same lines.
-type Folded[T any] struct {
-	// Items are in the order in which they were given.
-	Items []T
-	// Lines are the lines that change, with their signs; empty if there is only one item.
-	Lines []string
-}
 
 // foldedFrom is how many objects that change alike share a row. Fewer are no shorter in one.
 const foldedFrom = 4
 
-// Fold puts items together whose objects change alike. Of returns the change of an item, and the lines from
-// [Writer.Lines]. Items without lines, and those with a refusal or notes, stay on their own.
-func Fold[T any](items []T, of func(item T) (Change, []string)) []Folded[T] {
-	var folded []Folded[T]
+// Fold puts items together whose objects are updated or corrected alike: for the same reason, in the same lines, and at
+// the same places. Of returns the change of an item and its lines. Items with a refusal or notes stay on their own.
+func Fold[T any](items []T, of func(item T) (Change, Lines)) [][]T {
+	var folded [][]T
 	at := map[string]int{}
 	for _, item := range items {
 		change, lines := of(item)
-		key := fmt.Sprint(change.Action, "\n", change.Reason, "\n", change.Local, "\n", strings.Join(lines, "\n"))
+		key := fmt.Sprint(change.Action, "\n", change.Reason, "\n", change.Local, "\n", lines.places, lines.Text)
 		if i, known := at[key]; known {
-			folded[i].Items = append(folded[i].Items, item)
+			folded[i] = append(folded[i], item)
 			continue
 		}
-		if len(lines) > 0 && change.Refusal == "" && len(change.Notes) == 0 {
+		isPlain := change.Action == ActionUpdate || change.Action == ActionCorrect
+		if isPlain && len(lines.Text) > 0 && change.Refusal == "" && len(change.Notes) == 0 {
 			at[key] = len(folded)
 		}
-		folded = append(folded, Folded[T]{Items: []T{item}, Lines: lines})
+		folded = append(folded, []T{item})
 	}
-	var rows []Folded[T]
-	for _, each := range folded {
-		if len(each.Items) >= foldedFrom {
-			rows = append(rows, each)
+	var rows [][]T
+	for _, row := range folded {
+		if len(row) >= foldedFrom {
+			rows = append(rows, row)
 			continue
 		}
-		for _, item := range each.Items {
-			rows = append(rows, Folded[T]{Items: []T{item}})
+		for _, item := range row {
+			rows = append(rows, []T{item})
 		}
 	}
 	return rows
 }
 
-// Lines returns the lines of an object that change, each with its sign, without those around them; none if the object
-// is created or deleted, or if its content is not known. Values of Secrets are masked.
-func (w *Writer) Lines(change Change) []string {
+// Lines are the lines of an object that change.
+type Lines struct {
+	// Text has each line with its sign, without those around them.
+	Text []string
+	// places are the paths of their fields.
+	places []string
+}
+
+// Lines returns the lines of an object that change; none if the object is created or deleted, or if its content is not
+// known. Values of Secrets are masked.
+func (w *Writer) Lines(change Change) Lines {
+	var lines Lines
 	if change.Before == nil || change.After == nil {
-		return nil
+		return lines
 	}
-	var lines []string
-	for _, edit := range compare(w.content(change.Before), w.content(change.After)) {
+	edits := compare(w.content(change.Before), w.content(change.After))
+	for i, edit := range edits {
 		if sign := signs[edit.Type]; sign != "" {
-			lines = append(lines, sign+" "+strings.TrimPrefix(strings.TrimSpace(edit.Text), "- "))
+			lines.Text = append(lines.Text, sign+" "+strings.TrimPrefix(strings.TrimSpace(edit.Text), "- "))
+			lines.places = append(lines.places, pathOf(edits, i))
 		}
 	}
 	return lines
@@ -79,25 +83,31 @@ func LinesText(lines []string) string {
 	return text.String()
 }
 
-// FoldedText names the objects of several items: their number, and the first of them.
-func FoldedText(names []string) (count, some string) {
+// FoldedText describes what several objects have in common: their number, the first of them, and the lines that change
+// in their metadata. Other lines, which may be confidential, are only counted.
+func FoldedText(names []string, lines Lines) (count, some, text string) {
 	const named = 3
-	return Count(len(names), "object"), Enumerate(names, named)
+	text = LinesText(lines.Text)
+	if slices.ContainsFunc(lines.places, func(place string) bool { return !strings.HasPrefix(place, "metadata") }) {
+		text = fmt.Sprintf("    %s in %s\n", Count(len(lines.Text), "changed line"), Enumerate(slices.Compact(slices.Clone(lines.places)), named))
+	}
+	return Count(len(names), "object"), Enumerate(names, named), text
 }
 
 // brief writes a row for each change, or for several objects that change alike.
 func (w *Writer) brief(changes []Change) {
-	for _, row := range Fold(changes, func(change Change) (Change, []string) { return change, w.Lines(change) }) {
-		first := row.Items[0]
+	for _, row := range Fold(changes, func(change Change) (Change, Lines) { return change, w.Lines(change) }) {
+		first := row[0]
+		lines := w.Lines(first)
 		first.Before, first.After = nil, nil
-		if len(row.Items) == 1 {
+		if len(row) == 1 {
 			w.change(first)
 			continue
 		}
-		count, some := FoldedText(Map(row.Items, func(change Change) string { return change.Object }))
+		count, some, text := FoldedText(Map(row, func(change Change) string { return change.Object }), lines)
 		first.Object = count
 		w.change(first)
 		w.text("    ", Clean(some))
-		w.out.WriteString(LinesText(row.Lines))
+		w.out.WriteString(text)
 	}
 }

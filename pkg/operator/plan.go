@@ -275,7 +275,7 @@ func changeOf(planned reconciler.Change, writer *display.Writer) change {
 	whole := c.Change
 	whole.Before, whole.After, whole.Notes, whole.Refusal = planned.Before.Object, planned.After.Object, nil, ""
 	_, c.Diff, _ = strings.Cut(strings.TrimRight(writer.Text(whole), "\n"), "\n")
-	c.Lines = writer.Lines(whole)
+	c.Lines = writer.Lines(whole).Text
 	return c
 }
 

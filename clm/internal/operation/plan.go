@@ -52,8 +52,10 @@ type Request struct {
 	// DependsOn are the releases in the same namespace that must be ready before this one is applied. Defaults to those
 	// of the current revision if it is nil.
 	DependsOn []string
-	// Labels are merged into those of the current revision; the value "null" removes a label, as in Helm.
-	Labels map[string]string
+	// Labels are merged into those of the current revision, unless ReplaceLabels is set; the value "null" removes a label,
+	// as in Helm.
+	Labels        map[string]string
+	ReplaceLabels bool
 	// ReuseValues merges the values of the sources into those of the current revision.
 	ReuseValues bool
 	// UnlessReady ends the planning after one request if the sources render the current revision, and that is recorded as
@@ -238,8 +240,10 @@ func PlanSources(ctx context.Context, c *runner.Connection, request Request, com
 	}
 	if request.UnlessReady && release.State == releases.StateReady {
 		plan.keeper = &keeper{plan: plan, conflicts: request.Conflicts}
-		if err := plan.render(ctx, request); err != nil || !plan.New {
-			return plan, err
+		if err := plan.render(ctx, request); err != nil {
+			return nil, err
+		} else if !plan.New {
+			return plan, nil
 		}
 	}
 	if err := plan.AwaitDependencies(ctx, request.DependsOn, request.Await); err != nil {
@@ -280,7 +284,9 @@ func (r *Request) inherit(ctx context.Context, c *runner.Connection, release *re
 		r.DependsOn = current.DependsOn
 	}
 	labels := map[string]string{}
-	maps.Copy(labels, current.Labels)
+	if !r.ReplaceLabels {
+		maps.Copy(labels, current.Labels)
+	}
 	maps.Copy(labels, r.Labels)
 	maps.DeleteFunc(labels, func(_, value string) bool { return value == "null" })
 	r.Labels = labels

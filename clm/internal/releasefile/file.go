@@ -4,9 +4,11 @@
 package releasefile
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -41,7 +43,7 @@ const EnvironmentVariable = "ENVIRONMENT"
 type File struct {
 	APIVersion string `json:"apiVersion,omitempty"`
 	Kind       string `json:"kind,omitempty"`
-	// Name is recorded with the releases, so that those that are not in the file any more are found.
+	// Name is recorded with the releases, so that those that are not in the file any more are found. It is a DNS label.
 	Name string `json:"name"`
 	// Defaults are for all releases.
 	Defaults Settings `json:"defaults,omitzero"`
@@ -70,7 +72,7 @@ type Settings struct {
 	// release, and then the values in the same order.
 	ValuesFiles []string       `json:"valuesFiles,omitempty"`
 	Values      map[string]any `json:"values,omitempty"`
-	// Labels are merged.
+	// Labels are merged. They replace those that the release has.
 	Labels map[string]string `json:"labels,omitempty"`
 	// Timeout is how long to wait until the release is ready. Defaults to that of the command line.
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
@@ -99,6 +101,8 @@ type Member struct {
 	Needs []int
 	// Recorded are those of them in the same namespace, for releases.Revision.DependsOn.
 	Recorded []string
+	// Inherits means that the release has no values of its own, so its sources need not take those of the file.
+	Inherits bool
 }
 
 // String returns namespace and name, preceded by the context if the file has one.
@@ -110,8 +114,10 @@ func (m Member) String() string {
 type Options struct {
 	// Environment is the chosen one; empty for none.
 	Environment string
-	// Namespace is for releases without one. Required.
-	Namespace string
+	// Context is the one of releases without one.
+	Context string
+	// Namespace returns that of releases without one, by their context. Required.
+	Namespace func(context string) (string, error)
 	// Getenv returns an environment variable. Required.
 	Getenv func(name string) (string, bool)
 }
@@ -139,31 +145,23 @@ func Load(path string, options Options) (name string, members []Member, err erro
 
 // parse replaces variables, and decodes a file strictly.
 func parse(content []byte, options Options) (*File, error) {
-	var document yamlv3.Node
-	if err := yamlv3.Unmarshal(content, &document); err != nil {
+	var document, second yamlv3.Node
+	decoder := yamlv3.NewDecoder(bytes.NewReader(content))
+	if err := decoder.Decode(&document); err != nil {
 		return nil, err
 	}
-	var environments struct {
-		Environments map[string]struct {
-			Variables map[string]string `yaml:"variables"`
-		} `yaml:"environments"`
+	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+		return nil, errors.New("it has several documents; must be one")
 	}
-	if err := document.Decode(&environments); err != nil {
-		return nil, err
+	variables, err := options.choose(&document)
+	if err == nil {
+		err = expand(&document, "", func(name string) (string, bool) {
+			if value, ok := variables[name]; ok {
+				return value, true
+			}
+			return options.getenv(name)
+		})
 	}
-	chosen, known := environments.Environments[options.Environment]
-	if options.Environment != "" && !known {
-		return nil, fmt.Errorf("there is no environment %q; there are: %s", options.Environment, listed(slices.Sorted(maps.Keys(environments.Environments))))
-	}
-	err := expand(&document, func(name string) (string, bool) {
-		if value, ok := chosen.Variables[name]; ok {
-			return value, true
-		}
-		if name == EnvironmentVariable {
-			return options.Environment, true
-		}
-		return options.Getenv(name)
-	})
 	if err != nil {
 		return nil, err
 	}
@@ -178,11 +176,67 @@ func parse(content []byte, options Options) (*File, error) {
 	return file, file.check()
 }
 
+// getenv returns a variable of the process, or the name of the environment.
+func (o Options) getenv(name string) (string, bool) {
+	if name == EnvironmentVariable {
+		return o.Environment, true
+	}
+	return o.Getenv(name)
+}
+
+// choose returns the variables of the chosen environment. It removes the content of all others from the document.
+func (o Options) choose(document *yamlv3.Node) (map[string]string, error) {
+	environments := valueOf(valueOf(document, ""), "environments")
+	var names []string
+	var chosen *yamlv3.Node
+	for i := 0; environments != nil && i+1 < len(environments.Content); i += 2 {
+		name := environments.Content[i].Value
+		names = append(names, name)
+		if name == o.Environment {
+			chosen = environments.Content[i+1]
+		} else {
+			environments.Content[i+1] = &yamlv3.Node{Kind: yamlv3.MappingNode}
+		}
+	}
+	if o.Environment != "" && chosen == nil {
+		return nil, fmt.Errorf("there is no environment %q; there are: %s", o.Environment, listed(names))
+	}
+	variables := map[string]string{}
+	given := valueOf(chosen, "variables")
+	if given == nil {
+		return variables, nil
+	}
+	if err := expand(given, "", o.getenv); err != nil {
+		return nil, err
+	}
+	return variables, given.Decode(&variables)
+}
+
+// valueOf returns the value of a key in a mapping, or, without a key, the content of a document; nil if there is none.
+func valueOf(node *yamlv3.Node, key string) *yamlv3.Node {
+	switch {
+	case node == nil:
+	case node.Kind == yamlv3.DocumentNode && key == "" && len(node.Content) > 0:
+		return node.Content[0]
+	case node.Kind == yamlv3.MappingNode:
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			if node.Content[i].Value == key {
+				return node.Content[i+1]
+			}
+		}
+	}
+	return nil
+}
+
 // variable matches a variable in a text, or an escaped dollar sign.
 var variable = regexp.MustCompile(`\$\$\{|\$\{([^}]*)\}`)
 
-// expand replaces ${NAME} in all texts of a document; $${ stands for ${. A text without quotes may become a number.
-func expand(node *yamlv3.Node, get func(name string) (string, bool)) error {
+// typed matches the texts that helm --set also takes for something else than a text.
+var typed = regexp.MustCompile(`^(true|false|null|0|-?[1-9][0-9]*)$`)
+
+// expand replaces ${NAME} in all texts below a key; $${ stands for ${. A text without quotes may become a number or a
+// boolean, as with helm --set.
+func expand(node *yamlv3.Node, key string, get func(name string) (string, bool)) error {
 	var failure error
 	if node.Kind == yamlv3.ScalarNode && strings.Contains(node.Value, "${") {
 		node.Value = variable.ReplaceAllStringFunc(node.Value, func(found string) string {
@@ -196,12 +250,24 @@ func expand(node *yamlv3.Node, get func(name string) (string, bool)) error {
 			}
 			return value
 		})
-		if node.Style == 0 {
+		switch {
+		case node.Style != 0:
+		case typed.MatchString(node.Value):
 			node.Tag = ""
+		default:
+			node.Style = yamlv3.DoubleQuotedStyle
+		}
+		if node.Value == "" && (key == "context" || key == "namespace") {
+			// Otherwise, the present one would be used.
+			failure = cmp.Or(failure, fmt.Errorf("line %d: the %s is empty, because a variable is", node.Line, key))
 		}
 	}
-	for _, child := range node.Content {
-		if err := expand(child, get); err != nil {
+	for i, child := range node.Content {
+		below := ""
+		if node.Kind == yamlv3.MappingNode && i%2 == 1 {
+			below = node.Content[i-1].Value
+		}
+		if err := expand(child, below, get); err != nil {
 			return err
 		}
 	}
@@ -216,8 +282,11 @@ func (f *File) check() error {
 	if kind := cmp.Or(f.Kind, Kind); kind != Kind {
 		return fmt.Errorf("kind: %q is not known; must be %s", kind, Kind)
 	}
-	if problems := validation.IsValidLabelValue(f.Name); f.Name == "" || len(problems) > 0 {
-		return fmt.Errorf("name: %q is not a valid name of a file; must be a label value such as shop", f.Name)
+	for _, name := range slices.Concat([]string{f.Name}, slices.Sorted(maps.Keys(f.Environments))) {
+		const most = 30 // both fit into a label
+		if problems := validation.IsDNS1123Label(name); len(problems) > 0 || len(name) > most {
+			return fmt.Errorf("name: %q is not a valid name of a file or an environment; must have at most %d lowercase letters, digits and dashes", name, most)
+		}
 	}
 	for i, release := range f.Releases {
 		at := fmt.Sprintf("releases[%d]", i)
@@ -247,15 +316,34 @@ func (f *File) members(folder, name string, options Options) ([]Member, error) {
 		if len(release.Environments) > 0 && !slices.Contains(release.Environments, options.Environment) {
 			continue
 		}
+		inherits := len(release.Values)+len(release.ValuesFiles) == 0
 		release.Settings = f.Defaults.under(f.Environments[options.Environment].Settings).under(release.Settings)
-		release.Namespace = cmp.Or(release.Namespace, options.Namespace)
+		if release.Namespace == "" {
+			var err error
+			if release.Namespace, err = options.Namespace(release.Context); err != nil {
+				return nil, err
+			}
+		}
+		if err := checkLabels(release.Labels); err != nil {
+			return nil, fmt.Errorf("release %s: labels: %w", release.Name, err)
+		}
 		release.Labels[FileLabel] = name
+		if timeout := release.Timeout; timeout != nil && timeout.Duration < 0 {
+			return nil, fmt.Errorf("release %s: timeout: %s is negative; 0 means no limit", release.Name, timeout.Duration)
+		}
 		if problems := validation.IsDNS1123Label(release.Namespace); len(problems) > 0 {
 			return nil, fmt.Errorf("release %s: namespace: %q is not a valid namespace name: %s", release.Name, release.Namespace, strings.Join(problems, ", "))
 		}
-		release.Sources, release.ValuesFiles = within(folder, release.Sources), within(folder, release.ValuesFiles)
-		member := Member{Release: release}
-		if slices.ContainsFunc(members, func(other Member) bool { return other.String() == member.String() }) {
+		for i, source := range release.Sources {
+			release.Sources[i] = within(folder, source)
+		}
+		for i, file := range release.ValuesFiles {
+			release.ValuesFiles[i] = absolute(folder, file)
+		}
+		member := Member{Release: release, Inherits: inherits}
+		if slices.ContainsFunc(members, func(other Member) bool {
+			return cmp.Or(other.Context, options.Context) == cmp.Or(member.Context, options.Context) && other.Namespace == member.Namespace && other.Name == member.Name
+		}) {
 			return nil, fmt.Errorf("release %s is in the file twice; names must differ within a namespace", member)
 		}
 		members = append(members, member)
@@ -279,18 +367,36 @@ func (s Settings) under(over Settings) Settings {
 	return s
 }
 
-// within returns paths relative to the folder. References to other machines, and REPO/CHART, stay as they are.
-func within(folder string, references []string) []string {
-	var found []string
-	for _, reference := range references {
-		local := filepath.Join(folder, reference)
-		_, err := os.Stat(local)
-		if !remote.Is(reference) && !filepath.IsAbs(reference) && (err == nil || !remote.IsNamed(reference)) {
-			reference = local
-		}
-		found = append(found, reference)
+// within returns a source relative to the folder. References to other machines, and REPO/CHART, stay as they are.
+func within(folder, source string) string {
+	local := absolute(folder, source)
+	if _, err := os.Stat(local); err == nil {
+		return local
 	}
-	return found
+	if reference, err := remote.Find(source); err != nil || reference != nil {
+		return source
+	}
+	return local
+}
+
+func absolute(folder, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(folder, path)
+}
+
+// checkLabels refuses what is no label, and labels that clm sets.
+func checkLabels(labels map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if problems := slices.Concat(validation.IsQualifiedName(key), validation.IsValidLabelValue(labels[key])); len(problems) > 0 {
+			return fmt.Errorf("%s=%s is not a valid label: %s", key, labels[key], strings.Join(problems, ", "))
+		}
+		if releases.IsReserved(key) {
+			return fmt.Errorf("%s is a label that clm sets itself", key)
+		}
+	}
+	return nil
 }
 
 // sorted resolves what members depend on, and returns each after what it needs.

@@ -23,7 +23,7 @@ func load(t *testing.T, content, environment string) (string, []Member, error) {
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	name, members, err := Load(path, Options{Environment: environment, Namespace: "default", Getenv: func(name string) (string, bool) {
+	name, members, err := Load(path, Options{Environment: environment, Namespace: func(string) (string, error) { return "default", nil }, Getenv: func(name string) (string, bool) {
 		value, known := map[string]string{"TAG": "1.10", "EMPTY": ""}[name]
 		return value, known
 	}})
@@ -50,13 +50,14 @@ defaults:
   labels: {team: shop}
   valuesFiles: [common.yaml]
   values:
-    image: {tag: "${TAG}"}
+    image: {tag: "${NAMED}"}
+    text: ${TAG}
     replicas: ${REPLICAS}
 environments:
-  test: {variables: {REPLICAS: "1"}, namespace: shop-test}
-  prod: {variables: {REPLICAS: "3"}, context: prod, createNamespace: true, valuesFiles: ["env/${ENVIRONMENT}.yaml"]}
+  test: {variables: {REPLICAS: "1", NAMED: x}, namespace: shop-test}
+  prod: {variables: {REPLICAS: "3", NAMED: "v${TAG}"}, context: prod, createNamespace: true, valuesFiles: ["env/${ENVIRONMENT}.yaml"]}
 releases:
-- {name: web, sources: [./chart, oci://registry.example.com/web], version: ^1.2, dependsOn: [db, data/cache], values: {replicas: 5, text: "$${TAG}"}, valuesFiles: [web.yaml]}
+- {name: web, sources: [./chart, oci://registry.example.com/web], version: ^1.2, dependsOn: [db, data/cache], values: {replicas: 5, escaped: "$${TAG}"}, valuesFiles: [web.yaml]}
 - {name: db, sources: [bitnami/postgresql], timeout: 10m}
 - {name: cache, namespace: data, sources: [chart], environments: [prod]}
 - {name: cache, namespace: data, sources: [none.yaml], environments: [test]}
@@ -77,7 +78,7 @@ func TestFile(t *testing.T) {
 		t.Errorf("order (-want +got):\n%s", diff)
 	}
 	web := members[2]
-	if diff := cmp.Diff(map[string]any{"image": map[string]any{"tag": "1.10"}, "replicas": float64(5), "text": "${TAG}"}, web.Values); diff != "" {
+	if diff := cmp.Diff(map[string]any{"image": map[string]any{"tag": "v1.10"}, "replicas": float64(5), "text": "1.10", "escaped": "${TAG}"}, web.Values); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
 	got := []any{web.Sources, web.ValuesFiles, web.Needs, web.Recorded, web.Labels, *web.CreateNamespace, members[0].Timeout.Duration.String(), members[0].Values["replicas"]}
@@ -120,6 +121,12 @@ func TestBadFiles(t *testing.T) {
 		{"name: shop\nreleases:\n- {name: a, sources: [chart], dependsOn: [b]}\n- {name: b, sources: [chart], dependsOn: [a]}", "", "it depends on itself, through others"},
 		{"name: shop\ndefaults:\n  context: ${NONE}", "", "line 3: the variable NONE is not set; to write ${ itself: $${"},
 		{"name: [", "", "yaml: "},
+		{"name: shop\n---\nname: other", "", "it has several documents; must be one"},
+		{"name: shop.test\nreleases:" + db, "", `name: "shop.test" is not a valid name of a file or an environment`},
+		{"name: shop\ndefaults: {context: \"${EMPTY}\"}\nreleases:" + db, "", "line 2: the context is empty, because a variable is"},
+		{"name: shop\ndefaults: {labels: {team: a b}}\nreleases:" + db, "", "release db: labels: team=a b is not a valid label"},
+		{"name: shop\ndefaults: {labels: {clm.cs.sap.com/file: other}}\nreleases:" + db, "", "clm.cs.sap.com/file is a label that clm sets itself"},
+		{"name: shop\ndefaults: {timeout: -5m}\nreleases:" + db, "", "release db: timeout: -5m0s is negative"},
 	} {
 		if _, _, err := load(t, test.content, test.environment); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "releases.yaml") {
 			t.Errorf("%s: want an error with %q, got %v", test.content, test.want, err)

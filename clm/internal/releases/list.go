@@ -50,7 +50,7 @@ func (s *Store) List(ctx context.Context, namespace string, selector labels.Sele
 			found = append(found, listed(secret))
 		}
 	}, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selectRecords(selector)})
-	if err == nil {
+	if err == nil && (selector == nil || selector.Matches(labels.Set{})) { // the ancestor knows no labels
 		found, err = s.appendAncestors(ctx, found, namespace)
 	}
 	if err != nil {

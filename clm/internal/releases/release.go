@@ -31,6 +31,12 @@ import (
 // finalizers, and the field manager.
 const ReconcilerName = "clm.cs.sap.com"
 
+// IsReserved reports whether a label is one that only clm sets.
+func IsReserved(key string) bool {
+	domain, _, _ := strings.Cut(key, "/")
+	return domain == ReconcilerName || strings.HasSuffix(domain, "."+ReconcilerName)
+}
+
 // OwnerID returns the owner ID of the dependents of a release.
 func OwnerID(namespace, name string) string {
 	return ReconcilerName + "/" + namespace + "/" + name

@@ -38,6 +38,8 @@ type Options struct {
 	ValuesFiles []string
 	// Values override those of files. Defaults to none.
 	Values map[string]any
+	// OptionalValues allows values that no source takes. Defaults to false.
+	OptionalValues bool
 	// SetJSON, Set, SetString, SetFile and SetLiteral are values in the notation of Helm's flags with these names. They
 	// override values of files, each in this order. Default to none.
 	SetJSON, Set, SetString, SetFile, SetLiteral []string
@@ -121,7 +123,7 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 
 // checkUse refuses options that no source uses.
 func (s *Set) checkUse(options Options) error {
-	if len(s.values) > 0 && !slices.ContainsFunc(s.members, func(m member) bool { return m.takesValues }) {
+	if len(s.values) > 0 && !options.OptionalValues && !slices.ContainsFunc(s.members, func(m member) bool { return m.takesValues }) {
 		return errors.New("values are given, but no source takes any: " +
 			"only charts and kustomizations with --template take values")
 	}
