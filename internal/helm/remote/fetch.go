@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,10 +21,15 @@ import (
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"go.yaml.in/yaml/v2"
+	"helm.sh/helm/v3/pkg/helmpath"
 	"helm.sh/helm/v3/pkg/registry"
 	"helm.sh/helm/v3/pkg/repo"
+	"oras.land/oras-go/v2"
+	orasremote "oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/credentials"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
 	"github.com/component-operator/runtime/internal/manifest"
@@ -41,6 +47,9 @@ type Options struct {
 	// Username and Password are sent only to the origin of the reference. Default to none; for registries, to the
 	// credentials of Helm and Docker.
 	Username, Password string
+	// Unpack is an empty folder for the files of Git repositories, and of artifacts other than charts. Defaults to none:
+	// such references are errors.
+	Unpack string
 
 	// origin is the origin of the reference or of its repository. Only this origin gets credentials.
 	origin string
@@ -52,13 +61,15 @@ type Options struct {
 	provenance bool
 }
 
-// File is a fetched file.
+// File is a fetched file, or a folder.
 type File struct {
 	// Name is a file name without a folder, for messages.
 	Name    string
 	Content []byte
-	// Digest is "sha256:" and a number in hexadecimal form: the digest of the manifest of a chart in a registry, and that
-	// of the content of any other file.
+	// Folder is the path in Options.Unpack of the file or folder, if it was unpacked there. It has no Name and Content
+	// then.
+	Folder string
+	// Digest identifies what was fetched: sha256:HEX of a manifest in a registry or of a file at a URL, or a commit.
 	Digest string
 
 	// version is the version of a chart from a repository or registry, provenance its signature if requested.
@@ -66,7 +77,7 @@ type File struct {
 	provenance []byte
 }
 
-// Fetch fetches the file of a reference. It ends with the context. Errors do not contain the reference.
+// Fetch fetches the file or folder of a reference. It ends with the context. Errors do not contain the reference.
 func (r Reference) Fetch(ctx context.Context, options Options) (File, error) {
 	if r.TakesVersion() {
 		r.version = options.Version
@@ -81,8 +92,11 @@ func (r Reference) Fetch(ctx context.Context, options Options) (File, error) {
 
 func (f *fetcher) fetch(ctx context.Context, r Reference) (File, error) {
 	switch {
+	case r.gitRef != "":
+		commit, err := r.clone(ctx, f.options)
+		return File{Folder: r.folder, Digest: commit}, err
 	case r.url.Scheme == schemeOCI:
-		return f.pull(r)
+		return f.pull(ctx, r)
 	case r.chart != "":
 		return f.fromRepository(ctx, r)
 	default:
@@ -199,7 +213,7 @@ func (f *fetcher) fromRepository(ctx context.Context, reference Reference) (File
 			return File{}, fmt.Errorf("version %s has the invalid URL %s: %w", found.Version, target, err)
 		}
 		listed.version = found.Version
-		return f.pull(listed)
+		return f.pull(ctx, listed)
 	}
 	if f.options.originOf(target) == f.options.origin && target.RawQuery == "" {
 		// A token in the query of the repository's URL applies to all its files.
@@ -255,14 +269,14 @@ func (i index) find(chart, wanted string) (*entry, error) {
 // registryConfigVariable is the environment variable with the path of Helm's registry credentials.
 const registryConfigVariable = "HELM_REGISTRY_CONFIG"
 
-// pull fetches a chart from a registry.
-func (f *fetcher) pull(reference Reference) (File, error) {
+// pull fetches a chart or another artifact from a registry.
+func (f *fetcher) pull(ctx context.Context, reference Reference) (File, error) {
 	host := reference.url.Host
-	client, err := f.registryClient(reference.url)
-	if err != nil {
-		return File{}, fmt.Errorf("reading credentials for registries: %w", err)
-	}
 	name := host + reference.url.Path
+	client, repository, err := f.registryClients(reference.url)
+	if err != nil {
+		return File{}, err
+	}
 	if reference.suffix == "" {
 		tag, err := findTag(client, name, reference.version)
 		if err != nil {
@@ -270,12 +284,38 @@ func (f *fetcher) pull(reference Reference) (File, error) {
 		}
 		reference.suffix = ":" + tag
 	}
-	pulled, err := client.Pull(name+reference.suffix, registry.PullOptWithChart(true), registry.PullOptWithProv(f.options.provenance))
+	file, err := f.pullFrom(ctx, client, repository, reference)
 	if err != nil {
 		return File{}, refused(host, 0, fmt.Errorf("pulling %s%s: %w", name, reference.suffix, err))
 	}
+	return file, nil
+}
+
+// pullFrom reads the manifest of a reference, and fetches what it describes.
+func (f *fetcher) pullFrom(ctx context.Context, client *registry.Client, repository *orasremote.Repository, reference Reference) (File, error) {
+	tag := strings.ReplaceAll(strings.TrimLeft(reference.suffix, ":@"), "+", "_") // as in Helm
+	found, raw, err := oras.FetchBytes(ctx, repository, tag, oras.DefaultFetchBytesOptions)
+	var content ocispec.Manifest
+	if err == nil {
+		err = json.Unmarshal(raw, &content)
+	}
+	if err != nil {
+		return File{}, err
+	}
+	digest := found.Digest.String()
+	if len(content.Layers) > 0 && content.Config.MediaType != registry.ConfigMediaType {
+		err = unpack(f.options.Unpack, func(files *unpacker) error { return files.artifact(ctx, repository, content.Layers) })
+		return File{Folder: reference.folder, Digest: digest}, err
+	}
+	if reference.folder != "." {
+		return File{}, fmt.Errorf("it is a chart, which is used as a whole; leave out //%s", reference.folder)
+	}
+	pulled, err := client.Pull(reference.url.Host+reference.url.Path+"@"+digest, registry.PullOptWithChart(true), registry.PullOptWithProv(f.options.provenance))
+	if err != nil {
+		return File{}, err
+	}
 	meta := pulled.Chart.Meta
-	file := File{Name: fmt.Sprintf("%s-%s.tgz", meta.Name, meta.Version), Content: pulled.Chart.Data, Digest: pulled.Manifest.Digest, version: meta.Version}
+	file := File{Name: fmt.Sprintf("%s-%s.tgz", meta.Name, meta.Version), Content: pulled.Chart.Data, Digest: digest, version: meta.Version}
 	if f.options.provenance {
 		file.provenance = pulled.Prov.Data
 	}
@@ -297,6 +337,42 @@ func (f *fetcher) registryClient(own *url.URL, more ...registry.ClientOption) (*
 	return registry.NewClient(options...)
 }
 
+// registryClients returns clients of Helm and oras for a repository, with the same credentials.
+func (f *fetcher) registryClients(own *url.URL) (*registry.Client, *orasremote.Repository, error) {
+	file := cmp.Or(os.Getenv(registryConfigVariable), helmpath.ConfigPath(registry.CredentialsFileBasename))
+	authorizer := auth.Client{Client: f.client, Cache: auth.NewCache(), Credential: f.credential(own, file)}
+	encryption := func(*registry.Client) {}
+	if f.options.PlainHTTP {
+		encryption = registry.ClientOptPlainHTTP()
+	}
+	client, err := registry.NewClient(registry.ClientOptHTTPClient(f.client), registry.ClientOptCredentialsFile(file), registry.ClientOptAuthorizer(authorizer), encryption)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading credentials for registries: %w", err)
+	}
+	repository, err := orasremote.NewRepository(own.Host + own.Path)
+	if err == nil {
+		repository.Client, repository.PlainHTTP = &authorizer, f.options.PlainHTTP
+	}
+	return client, repository, err
+}
+
+// credential returns the source of credentials for a registry: the options or, as in Helm, a file and that of Docker.
+// Helm's client has the error if the file is damaged.
+func (f *fetcher) credential(own *url.URL, file string) auth.CredentialFunc {
+	if username, password := f.credentials(own); username != "" && password != "" {
+		return auth.StaticCredential(own.Host, auth.Credential{Username: username, Password: password})
+	}
+	options := credentials.StoreOptions{DetectDefaultNativeStore: true}
+	store, err := credentials.NewStore(file, options)
+	if err != nil {
+		store, _ = credentials.NewStore("", options)
+	}
+	if docker, err := credentials.NewStoreFromDocker(options); err == nil {
+		return credentials.Credential(credentials.NewStoreWithFallbacks(store, docker))
+	}
+	return credentials.Credential(store)
+}
+
 // findTag returns the tag for a version. It lists the tags only if several may match.
 func findTag(client *registry.Client, name, version string) (string, error) {
 	if _, err := semver.StrictNewVersion(strings.TrimPrefix(version, "v")); err == nil {
@@ -314,7 +390,7 @@ func choose(versions []string, wanted string) (string, error) {
 	found, err := registry.GetTagMatchingVersionOrConstraint(versions, wanted)
 	if err != nil {
 		if wanted == "" {
-			return "", fmt.Errorf("all versions are pre-releases; specify one of %s", some(versions))
+			return "", fmt.Errorf("there is no version other than pre-releases; specify a version or a tag; available versions: %s", some(versions))
 		}
 		return "", fmt.Errorf("there is no version %s; available versions: %s", wanted, some(versions))
 	}
@@ -342,7 +418,7 @@ const (
 	schemeHTTPS = "https"
 )
 
-// Reference is a reference to a published chart or file.
+// Reference is a reference to a published chart, file or folder.
 type Reference struct {
 	// url is without chart and version.
 	url *url.URL
@@ -352,29 +428,37 @@ type Reference struct {
 	version string
 	// suffix is the end of a registry reference: :TAG, @DIGEST or nothing.
 	suffix string
+	// folder is the path of a file or folder in an artifact or a Git repository; "." is all of it.
+	folder string
+	// gitRef is a branch, a tag, a commit or HEAD; empty if the reference is not one to a Git repository.
+	gitRef string
 	// repository is Helm's entry for a repository that the reference names; otherwise nil.
 	repository *repo.Entry
 }
 
 // Is reports whether a text refers to another machine.
 func Is(text string) bool {
-	return strings.Contains(text, "://")
+	return strings.Contains(text, "://") || strings.HasPrefix(text, gitPrefix)
 }
 
 // Parse reads a reference.
 func Parse(text string) (Reference, error) {
+	text, isGit := strings.CutPrefix(text, gitPrefix)
 	parsed, err := url.Parse(text)
 	if err != nil {
 		// The error of the parser would contain the text.
 		return Reference{}, errors.New("it is not a valid URL")
 	}
-	if parsed.User != nil {
-		return Reference{}, errors.New("it contains a user name; set user name and password with their own options")
+	if _, hasPassword := parsed.User.Password(); parsed.User != nil && (hasPassword || !isGit || parsed.Scheme != schemeSSH) {
+		return Reference{}, errors.New("it contains a user name or a password; set them with their own options, or for Git in a credential helper")
 	}
-	if parsed.Host == "" {
+	if parsed.Host == "" && parsed.Scheme != schemeFile {
 		return Reference{}, errors.New("it does not name a host")
 	}
 	reference := Reference{url: parsed}
+	if isGit {
+		return reference.withRef()
+	}
 	switch parsed.Scheme {
 	case schemeOCI:
 		return reference.withTag()
@@ -386,25 +470,23 @@ func Parse(text string) (Reference, error) {
 		}
 		return reference, nil
 	default:
-		return Reference{}, fmt.Errorf("the scheme %q is not known; must be one of: oci, https, http", parsed.Scheme)
+		return Reference{}, fmt.Errorf("the scheme %q is not known; must be one of: oci, https, http, git::https, git::ssh, git::file", parsed.Scheme)
 	}
 }
 
-// withTag moves the tag or digest from the path to its own fields.
+// withTag moves the folder, and the tag or digest, from the path to their own fields.
 func (r Reference) withTag() (Reference, error) {
-	if r.url.RawQuery != "" || r.url.Fragment != "" {
-		return Reference{}, errors.New("must be oci://HOST/PATH, optionally followed by :TAG or @DIGEST")
-	}
 	path := r.url.Path
 	if name, digest, ok := strings.Cut(path, "@"); ok {
 		path, r.suffix = name, "@"+digest
 	} else if i := strings.LastIndex(path, ":"); i > strings.LastIndex(path, "/") {
 		path, r.suffix = path[:i], path[i:]
 	}
-	if strings.Trim(path, "/") == "" {
-		return Reference{}, errors.New("it does not name a chart; must be oci://HOST/PATH, optionally followed by :TAG or @DIGEST")
+	path, folder, ok := withoutFolder(path)
+	if !ok || strings.Trim(path, "/") == "" || folder != "." && strings.Contains(path, ":") || r.url.RawQuery != "" || r.url.Fragment != "" {
+		return Reference{}, errors.New("must be oci://HOST/PATH, optionally followed by :TAG or @DIGEST; a directory in an artifact precedes them: oci://HOST/PATH//DIRECTORY:TAG")
 	}
-	r.url.Path, r.url.RawPath = path, ""
+	r.url.Path, r.url.RawPath, r.folder = path, "", folder
 	return r, nil
 }
 
@@ -425,10 +507,17 @@ func Find(text string) (*Reference, error) {
 	return &parsed, nil
 }
 
+// withoutFolder splits a path at the first double slash. It reports whether the folder, by default ".", is valid.
+func withoutFolder(path string) (before, folder string, ok bool) {
+	before, folder, _ = strings.Cut(path, "//")
+	folder = cmp.Or(strings.TrimSuffix(folder, "/"), ".")
+	return before, folder, fs.ValidPath(folder)
+}
+
 // TakesVersion reports whether Options.Version applies because the reference has no version.
 func (r Reference) TakesVersion() bool {
-	isFile := r.url.Scheme != schemeOCI && r.chart == ""
-	return !isFile && r.version == "" && r.suffix == ""
+	isFixed := r.url.Scheme != schemeOCI && r.chart == ""
+	return !isFixed && r.version == "" && r.suffix == ""
 }
 
 // UnknownRepositoryError means that no repository has the given name.

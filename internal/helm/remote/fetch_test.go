@@ -5,6 +5,7 @@ package remote
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"net/http"
@@ -89,6 +90,9 @@ func TestRepository(t *testing.T) {
 		}
 		if !bytes.Equal(got.Content, webChart(t, test.want)) {
 			t.Errorf("%s: got %s, want version %s", test.reason, got.Name, test.want)
+		}
+		if want := fmt.Sprintf("sha256:%x", sha256.Sum256(got.Content)); (got.Digest == want) == strings.HasSuffix(test.want, "-registry") || len(got.Digest) != len(want) {
+			t.Errorf("%s: got digest %s; only that of a registry is not %s", test.reason, got.Digest, want)
 		}
 	}
 }
