@@ -179,6 +179,9 @@ type Source struct {
 	Version string `json:"version,omitempty"`
 	// AppVersion is the version of the application in the chart; empty for other kinds.
 	AppVersion string `json:"appVersion,omitempty"`
+	// Digest identifies what was fetched: sha256:HEX of a manifest in a registry or of a file at a URL, or the commit in
+	// a Git repository; empty if the source was not fetched, or if an earlier version of clm recorded it.
+	Digest string `json:"digest,omitempty"`
 }
 
 // Content is the stored part of a revision with which it can be shown, and applied again.

@@ -11,7 +11,7 @@
 //	any other folder                      the manifests in its .yaml, .yml and .json files, by name; not those of folders below
 //	a file                                a packaged chart if it is compressed, manifests otherwise
 //	-                                     manifests from standard input
-//	oci://..., https://...                a chart or manifests that are fetched, see package remote
+//	oci://..., git::..., https://...      fetched, see package remote: a chart, manifests, or a folder, whose content decides as above
 //	REPO/CHART                            a chart of a repository that Helm knows, if there is no such path
 //
 // [Load] reads everything once. Charts and kustomizations with templates get the values; manifests are used as they

@@ -69,18 +69,23 @@ func load(ctx context.Context, reference string, input *input, options Options) 
 	case found != nil:
 		return loadRemote(ctx, reference, *found, options)
 	}
-	info, err := os.Stat(reference)
+	return loadPath(ctx, reference, reference, input, options)
+}
+
+// loadPath loads the file or folder at a path, which is the reference itself or what was fetched for it.
+func loadPath(ctx context.Context, reference, path string, input *input, options Options) (member, error) {
+	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return member{}, err
 	case info.IsDir():
-		return loadFolder(ctx, reference, input, options)
+		return loadFolder(ctx, reference, path, input, options)
 	default:
-		return loadFile(ctx, reference, input, options)
+		return loadFile(ctx, reference, path, input, options)
 	}
 }
 
-func loadFolder(ctx context.Context, folder string, input *input, options Options) (member, error) {
+func loadFolder(ctx context.Context, reference, folder string, input *input, options Options) (member, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return member{}, err
@@ -88,9 +93,9 @@ func loadFolder(ctx context.Context, folder string, input *input, options Option
 	names := display.Map(entries, fs.DirEntry.Name)
 	switch {
 	case slices.Contains(names, chartFile):
-		return loadChartFolder(folder, options)
+		return loadChartFolder(reference, folder, options)
 	case options.Template || slices.Contains(names, componentConfigFile) || slices.ContainsFunc(names, internalkustomize.IsKustomization):
-		return loadKustomization(folder, options)
+		return loadKustomization(reference, folder, options)
 	}
 	var files []string
 	for _, name := range names { // sorted
@@ -102,42 +107,49 @@ func loadFolder(ctx context.Context, folder string, input *input, options Option
 		return member{}, fmt.Errorf("the directory has neither %s nor a kustomization file nor files that end with %s",
 			chartFile, strings.Join(manifestExtensions, ", "))
 	}
-	return loadManifests(ctx, folder, files, input)
+	return loadManifests(ctx, reference, files, input)
 }
 
-// loadRemote fetches a packaged chart, or a file with manifests.
+// loadRemote fetches a packaged chart, a file with manifests, or several files.
 func loadRemote(ctx context.Context, text string, reference remote.Reference, options Options) (member, error) {
-	fetched, err := reference.Fetch(ctx, options.Remote)
+	// Generators read from file systems.
+	folder, err := os.MkdirTemp("", "clm-source-")
 	if err != nil {
 		return member{}, err
 	}
-	if !isCompressed(fetched.Content) {
-		return manifestsMember(text, []file{{name: fetched.Name, content: fetched.Content}})
-	}
-	// Generators read charts from file systems.
-	folder, err := os.MkdirTemp("", "clm-chart-")
-	if err != nil {
-		return member{}, fmt.Errorf("unpacking the chart: %w", err)
-	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	if err := os.WriteFile(filepath.Join(folder, packageFile), fetched.Content, 0o600); err != nil {
-		return member{}, fmt.Errorf("unpacking the chart: %w", err)
+	options.fetched, options.Remote.Unpack = folder, folder
+	fetched, err := reference.Fetch(ctx, options.Remote)
+	var loaded member
+	switch {
+	case err != nil:
+		return member{}, err
+	case fetched.Folder != "":
+		loaded, err = loadPath(ctx, text, filepath.Join(folder, fetched.Folder), &input{}, options)
+	case isCompressed(fetched.Content):
+		if err = os.WriteFile(filepath.Join(folder, packageFile), fetched.Content, 0o600); err == nil {
+			loaded, err = loadChart(text, os.DirFS(folder), packageFile, options)
+		}
+	default:
+		loaded, err = manifestsMember(text, []file{{name: fetched.Name, content: fetched.Content}})
 	}
-	loaded, err := loadChart(text, os.DirFS(folder), packageFile, options)
-	loaded.takesVersion = reference.TakesVersion()
+	if err != nil && strings.Contains(err.Error(), folder) {
+		err = errors.New(strings.ReplaceAll(err.Error(), folder+string(filepath.Separator), ""))
+	}
+	loaded.takesVersion, loaded.Digest = reference.TakesVersion(), fetched.Digest
 	return loaded, err
 }
 
 // loadFile distinguishes packaged charts from manifests by their content, because names are not reliable.
-func loadFile(ctx context.Context, name string, input *input, options Options) (member, error) {
+func loadFile(ctx context.Context, reference, name string, input *input, options Options) (member, error) {
 	content, err := input.file(ctx, name)
 	if err != nil {
 		return member{}, err
 	}
 	if isCompressed(content) {
-		return loadChart(name, os.DirFS(filepath.Dir(name)), filepath.Base(name), options)
+		return loadChart(reference, os.DirFS(filepath.Dir(name)), filepath.Base(name), options)
 	}
-	return manifestsMember(name, []file{{name: name, content: content}})
+	return manifestsMember(reference, []file{{name: name, content: content}})
 }
 
 func isCompressed(content []byte) bool {
@@ -145,16 +157,16 @@ func isCompressed(content []byte) bool {
 }
 
 // loadChartFolder loads a chart from a folder.
-func loadChartFolder(folder string, options Options) (member, error) {
+func loadChartFolder(reference, folder string, options Options) (member, error) {
 	if options.Unrestricted {
-		return loadChart(folder, os.DirFS(folder), ".", options)
+		return loadChart(reference, os.DirFS(folder), ".", options)
 	}
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return member{}, err
 	}
 	defer func() { _ = root.Close() }()
-	loaded, err := loadChart(folder, root.FS(), ".", options)
+	loaded, err := loadChart(reference, root.FS(), ".", options)
 	return loaded, ifRestricted(err)
 }
 
@@ -164,6 +176,8 @@ func ifIncomplete(reference string, isFolder bool, err error) error {
 	switch {
 	case !errors.As(err, &missing):
 		return err
+	case isFolder && remote.Is(reference):
+		return fmt.Errorf("%w; the chart was published without them", missing)
 	case isFolder:
 		return fmt.Errorf("%w; to put them there: clm dependency build %s", missing, reference)
 	default:
@@ -212,15 +226,19 @@ func loadChart(reference string, fsys fs.FS, name string, options Options) (memb
 	}, nil
 }
 
-func loadKustomization(folder string, options Options) (member, error) {
-	generator, err := kustomize.New(nil, folder, kustomize.Options{
+func loadKustomization(reference, folder string, options Options) (member, error) {
+	fsys, name := fs.FS(nil), folder
+	if fetched, err := filepath.Rel(options.fetched, folder); options.fetched != "" && err == nil {
+		fsys, name = os.DirFS(options.fetched), filepath.ToSlash(fetched)
+	}
+	generator, err := kustomize.New(fsys, name, kustomize.Options{
 		DisableTemplating: !options.Template, RootOnly: !options.Unrestricted,
 	})
 	if err != nil {
 		return member{}, ifRestricted(err)
 	}
 	return member{
-		Source:      releases.Source{Reference: folder, Kind: Kustomization},
+		Source:      releases.Source{Reference: reference, Kind: Kustomization},
 		generator:   wholeNumbers{generator},
 		takesValues: generator.HasTemplates(),
 	}, nil

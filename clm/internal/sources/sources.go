@@ -72,6 +72,8 @@ type Options struct {
 	KeepCharts bool
 
 	postRenderer postRenderer
+	// fetched is the folder to which a source was fetched, which a kustomization must not leave; empty for local ones.
+	fetched string
 }
 
 // Set is a set of loaded sources. It is safe for concurrent use.
@@ -226,7 +228,7 @@ func displayed(reference string) string {
 	}
 	scheme, rest, _ := strings.Cut(reference, "://")
 	authority, _, _ := strings.Cut(rest, "/")
-	if i := strings.LastIndex(authority, "@"); i >= 0 {
+	if i := strings.LastIndex(authority, "@"); i >= 0 && (scheme != "git::ssh" || strings.Contains(authority[:i], ":")) {
 		return scheme + "://..." + rest[i:]
 	}
 	return reference
