@@ -48,7 +48,7 @@ func printHistory(e *environment, release *releases.Release, printed output) err
 		display.Column{Header: "BY", Fit: display.Middle, Spare: true}, display.Column{Header: "SOURCE", Fit: display.Middle}, display.Column{Header: "DESCRIPTION", Fit: display.End})
 	for _, revision := range release.Revisions {
 		table.AddTexts(fmt.Sprint(revision.Number), string(revision.State), fmt.Sprint(revision.Objects), timestamp(revision.Created),
-			cmp.Or(revision.By, "-"), sourceTexts(revision.Sources), descriptionText(revision))
+			cmp.Or(revision.By, "-"), pinnedTexts(revision.Sources), descriptionText(revision))
 	}
 	return table.Write(e.out)
 }

@@ -225,14 +225,29 @@ func awaitedText(release *releases.Release) string {
 
 // sourceTexts names the sources of a revision: charts by name and version, others by where they were found.
 func sourceTexts(list []releases.Source) string {
-	texts := make([]string, len(list))
-	for i, source := range list {
-		texts[i] = source.Reference
-		if source.Name != "" {
-			texts[i] = strings.TrimSuffix(source.Name+"-"+source.Version, "-")
-		}
+	return strings.Join(display.Map(list, sourceText), ",")
+}
+
+func sourceText(source releases.Source) string {
+	if source.Name == "" {
+		return source.Reference
 	}
-	return strings.Join(texts, ",")
+	return strings.TrimSuffix(source.Name+"-"+source.Version, "-")
+}
+
+// pinnedTexts names the sources like sourceTexts, each with the beginning of the digest or commit that was fetched.
+func pinnedTexts(list []releases.Source) string {
+	return strings.Join(display.Map(list, func(source releases.Source) string { return sourceText(source) + fetchedText(source, 12) }), ",")
+}
+
+// fetchedText returns at most so many digits of the digest or commit of a source, in parentheses; empty if there is
+// none, or if the reference contains it.
+func fetchedText(source releases.Source, digits int) string {
+	if source.Digest == "" || strings.Contains(source.Reference, source.Digest) {
+		return ""
+	}
+	end := strings.Index(source.Digest, ":") + 1 + digits
+	return " (" + source.Digest[:min(end, len(source.Digest))] + ")"
 }
 
 // releaseContent returns the machine-readable form of a release.

@@ -173,7 +173,7 @@ func addDiffFlags(flags *pflag.FlagSet, d *diffFlags) {
 // showPlan writes the changes of a plan.
 func showPlan(e *environment, out io.Writer, p *operation.Plan, flags diffFlags) error {
 	if !flags.only {
-		writeWrapped(out, "", fmt.Sprintf("release %s, %s, from %s", p.Release, revisionText(p), sourceTexts(p.Revision.Sources)))
+		writeWrapped(out, "", fmt.Sprintf("release %s, %s, from %s", p.Release, revisionText(p), pinnedTexts(p.Revision.Sources)))
 	}
 	names := namesOfChanges(out, p)
 	options := flags.options(e, out)
@@ -367,7 +367,7 @@ func (o planOptions) markdown(p *operation.Plan) string {
 	// Unchanged hooks share one line below the table.
 	changes := slices.DeleteFunc(o.planned(p), func(c plannedChange) bool { return c.Repeats && c.Refusal == "" && len(c.Notes) == 0 })
 	slices.SortStableFunc(changes, func(a, b plannedChange) int { return cmp.Compare(a.rank(), b.rank()) })
-	text := fmt.Sprintf("### Release %s, %s\n\n**%s**, from %s\n", cell(p.Release.String()), revisionText(p), summary(p), cell(sourceTexts(p.Revision.Sources)))
+	text := fmt.Sprintf("### Release %s, %s\n\n**%s**, from %s\n", cell(p.Release.String()), revisionText(p), summary(p), cell(pinnedTexts(p.Revision.Sources)))
 	table, diffs, left := fitting(folded(changes), markdownLimit)
 	if table != "" {
 		text += "\n| Object | Change | Why |\n|---|---|---|\n" + table

@@ -34,6 +34,9 @@ const sourcesHelp = `A SOURCE is
     any other file                                    manifests, used as they are
     -                                                 manifests from standard input
     oci://HOST/PATH                                   a chart in a registry; may be followed by :TAG or @DIGEST
+    oci://HOST/PATH//DIRECTORY                        an artifact that flux or oras has pushed, or a directory in it; likewise
+    git::https://HOST/PATH//DIRECTORY                 a directory or file in a Git repository, also git::ssh:// and git::file://; may be followed
+                                                      by ?ref=BRANCH, ?ref=TAG or ?ref=COMMIT; without //DIRECTORY, all of it
     https://HOST/PATH#CHART                           a chart in a repository (CHART --repo URL in helm); may be followed
                                                       by :VERSION
     REPO/CHART                                        the same, with the name that "clm repo add" or "helm repo add" has given to the
@@ -41,7 +44,7 @@ const sourcesHelp = `A SOURCE is
     https://HOST/PATH                                 a packaged chart, or manifests, at this URL
 
 Several sources make up one release, in the given order. Values are for charts and templates; they are merged as Helm does. For registries,
-clm uses the credentials that "clm registry login", Helm or Docker have stored, and for REPO/CHART those of "clm repo add" or "helm repo add".`
+clm uses the credentials that "clm registry login", Helm or Docker have stored, for REPO/CHART those of "clm repo add" or "helm repo add", and for Git those of git.`
 
 // sourceFlags are the sources of a command, and its flags about them.
 type sourceFlags struct {
@@ -89,7 +92,7 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 
 // addRemoteFlags adds the flags of commands that fetch charts.
 func addRemoteFlags(flags *pflag.FlagSet, o *remote.Options) {
-	flags.StringVar(&o.Version, "version", "", "`version` of charts whose references have none, or a range such as ^1.2 (default the latest stable version)")
+	flags.StringVar(&o.Version, "version", "", "`version` of charts and artifacts whose references have none, or a range such as ^1.2 (default the latest stable version)")
 	addAccessFlags(flags, o)
 }
 

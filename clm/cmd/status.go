@@ -255,14 +255,14 @@ func messageLines(message string) iter.Seq[string] {
 func oneText(message string) string { return strings.Join(slices.Collect(messageLines(message)), "; ") }
 
 func describeSource(source releases.Source) string {
-	if source.Name == "" {
-		return source.Kind + " " + source.Reference
-	}
 	text := strings.TrimSpace(source.Kind + " " + source.Name + " " + source.Version)
 	if source.AppVersion != "" {
 		text += ", application version " + source.AppVersion
 	}
-	return text + ", from " + source.Reference
+	if source.Name != "" {
+		text += ", from"
+	}
+	return text + " " + source.Reference + fetchedText(source, len(source.Digest))
 }
 
 func (v statusView) paintState(style display.Style) string {
