@@ -68,7 +68,7 @@ type Options struct {
 	// SkipDefinitions leaves out the CustomResourceDefinitions in the folders crds of charts, as Helm does. Defaults to
 	// false.
 	SkipDefinitions bool
-	// KeepCharts makes Set.Charts return the charts. Defaults to false.
+	// KeepCharts makes Set.Charts return the charts even if there are no values. Defaults to false.
 	KeepCharts bool
 
 	postRenderer postRenderer
@@ -99,6 +99,7 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 	if set.values, err = loadValues(ctx, input, options); err != nil {
 		return nil, err
 	}
+	options.KeepCharts = options.KeepCharts || len(set.values) > 0 // for UnknownValues
 	if len(options.PostRenderer) > 0 {
 		if options.postRenderer, err = newPostRenderer(ctx, options.PostRenderer); err != nil {
 			return nil, err
@@ -171,7 +172,8 @@ func (s *Set) Sources() []releases.Source {
 	return described
 }
 
-// Charts returns the charts among the sources, in their order; none unless they were loaded with Options.KeepCharts.
+// Charts returns the charts among the sources, in their order; none unless there are values or they were loaded with
+// Options.KeepCharts.
 func (s *Set) Charts() []*internalhelm.Chart {
 	var charts []*internalhelm.Chart
 	for _, m := range s.members {
@@ -220,6 +222,57 @@ func (s *Set) Over(values map[string]any) *Set {
 
 // SkipsDefinitions reports whether Options.SkipDefinitions was set.
 func (s *Set) SkipsDefinitions() bool { return s.skipDefinitions }
+
+// UnknownIn is a value that no source takes.
+type UnknownIn struct {
+	internalhelm.UnknownValue
+
+	// Chart is the name of the chart that the suggestion is about; the first chart if there is none.
+	Chart string
+}
+
+// UnknownValues returns the values that no chart takes, sorted by path; see [internalhelm.Chart.UnknownValues]. It returns
+// none if a kustomization takes values, because its templates may use any.
+func (s *Set) UnknownValues() ([]UnknownIn, error) {
+	if slices.ContainsFunc(s.members, func(m member) bool { return m.takesValues && m.Kind == Kustomization }) {
+		return nil, nil
+	}
+	var found []UnknownIn
+	for i, chart := range s.Charts() {
+		unknown, err := chart.UnknownValues(s.values)
+		if err != nil {
+			return nil, fmt.Errorf("examining the values for chart %s: %w", chart.Name(), err)
+		}
+		of := display.Map(unknown, func(value internalhelm.UnknownValue) UnknownIn { return UnknownIn{value, chart.Name()} })
+		if i > 0 {
+			of = inBoth(found, of)
+		}
+		found = of
+	}
+	return found, nil
+}
+
+// inBoth returns the values that are unknown, or in an unknown map, in both lists.
+func inBoth(a, b []UnknownIn) []UnknownIn {
+	var both []UnknownIn
+	for _, x := range a {
+		for _, y := range b {
+			switch {
+			case contains(x.Path, y.Path) && (x.Path != y.Path || x.Suggestion == "" && y.Suggestion != ""):
+				both = append(both, y)
+			case contains(y.Path, x.Path):
+				both = append(both, x)
+			}
+		}
+	}
+	return both
+}
+
+// contains reports whether a path is that of a map, or of a value in it.
+func contains(parent, path string) bool {
+	rest, ok := strings.CutPrefix(path, parent)
+	return ok && (rest == "" || strings.ContainsAny(rest[:1], ".["))
+}
 
 // displayed returns a reference as it appears in messages, without passwords.
 func displayed(reference string) string {
