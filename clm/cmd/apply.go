@@ -105,6 +105,7 @@ func (o *releaseOptions) addReleaseFlags(flags *pflag.FlagSet) {
 		"`labels` of the release, such as team=shop,env=null, for clm ls --selector; they are added to those of the last apply, and null removes one")
 	flags.BoolVar(&o.reuseValues, "reset-then-reuse-values", false,
 		"use the values of the last apply, and override them with those that are given; what neither has comes from the chart (default only those that are given)")
+	flags.BoolVar(&o.sources.strict, "strict", false, strictUsage)
 	flags.Var(&o.policies.prune, "prune",
 		"what to do with objects that are no longer in the manifests: delete them, delete them after --approve-deletions, or keep and report them")
 }
@@ -135,6 +136,7 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 		o.Reverts = true
 		o.failed = func(ctx context.Context, p *operation.Plan, failure error) error { return o.revert(ctx, e, p, failure) }
 	}
+	o.strict = o.sources.strict
 	await := &o.Timeout
 	if o.dryRun.isSet() {
 		await = nil
@@ -163,6 +165,7 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 			if request.Sources, err = o.sources.load(ctx, e); err != nil {
 				return nil, err
 			}
+			o.sources.noteUnknown(e)
 		}
 		return operation.PlanSources(ctx, s, request, compare)
 	})

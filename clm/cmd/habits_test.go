@@ -273,3 +273,37 @@ spec:
 	p.expect(p.clm("images", chart, "--set", "tag=1.2"), 0, "IMAGE", "example.com/web:1.2", "Deployment web", "spec.template.spec.containers[0].image", "web/templates/a.yaml")
 	p.expect(p.clm("images", p.file("a.yaml", configMap("a", "1"))), 0, "no images found")
 }
+
+// TestMistypedValues: what Helm ignores silently is named, and refused on demand; so are fields of objects.
+func TestMistypedValues(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	chart := p.chart(map[string]string{"a.yaml": configMap("a", "{{ .Values.controller.replicaCount }}")})
+	p.write(filepath.Join(chart, "values.yaml"), "controller: {replicaCount: 1, image: {tag: a}}\n")
+	args := []string{chart, "--set", "controller.replicas=2,replicaCount=3,controller.image.tagg=x,controller.image.tag=y"}
+	apply := append([]string{"apply", "web"}, args...)
+	notes := []string{
+		"note: chart web has no value controller.image.tagg; did you mean controller.image.tag?\n", "note: chart web has no value controller.replicas; did you mean controller.replicaCount?\n",
+		"note: chart web has no value replicaCount; did you mean controller.replicaCount?\n",
+	}
+	p.expect(p.clm(append([]string{"plan", "web"}, args...)...), 0, notes...)
+	p.expect(p.clm(append([]string{"plan", "web", "-o", "markdown"}, args...)...), 0, "\nWithout effect: chart web has no value controller.image.tagg; did you mean")
+	p.expect(p.clm(append([]string{"lint"}, args...)...), 0, "warning: chart web has no value controller.replicas", "0 errors, 3 warnings")
+	p.expect(p.clm(append(apply, "--strict")...), exitRefused, "--strict allows only values that a chart has: chart web has no value controller.image.tagg")
+	if p.configMap("a") != nil {
+		t.Error("want nothing to be applied")
+	}
+	p.expect(p.clm(apply...), 0, notes...)
+	if got := p.must("apply", "web", chart, "--strict", "--set", "controller.replicaCount=4").stderr; strings.Contains(got, "note:") {
+		t.Errorf("want no note about a value that there is, got %s", got)
+	}
+	p.must("delete", "web")
+
+	unknown := p.file("unknown.yaml", strings.Replace(deployment("web", "", ""), "spec:", "spec:\n  replcias: 2", 1))
+	p.expect(p.clm("plan", "web", unknown), 0, "unknown fields were left out: ")
+	p.expect(p.clm("apply", "web", unknown, "--strict"), exitRefused, "--strict allows no fields that a type does not have: Deployment PLACE/web: unknown fields were left out: ", "replcias")
+	file := p.file("releases.yaml", "{name: all, releases: [{name: web, sources: ["+chart+"], values: {controler: {}}}]}")
+	p.expect(p.clm("up", "plan", "-f", file), 0, "PLACE/web: note: chart web has no value controler; did you mean controller?")
+	p.expect(p.clm("up", "-f", file, "--strict"), exitRefused, "release PLACE/web: --strict allows only values that a chart has: chart web has no value controler")
+	p.expectNothing()
+}

@@ -73,6 +73,7 @@ func runImages(ctx context.Context, e *environment, o imagesOptions) error {
 	if err != nil {
 		return err
 	}
+	o.sources.noteUnknown(e)
 	request := sources.Request{ReconcilerName: releases.ReconcilerName, Namespace: namespace, Name: o.name, Revision: 1, ReleaseHooks: true}
 	if request.Client, err = o.sources.offline(); err != nil {
 		return err

@@ -105,6 +105,9 @@ func runLint(ctx context.Context, e *environment, o lintOptions) error {
 		return err
 	}
 	findings, err := operation.Lint(ctx, request)
+	for _, text := range o.sources.unknown {
+		findings = append(findings, operation.Finding{Severity: linter.Warning, Message: text})
+	}
 	if unasked != "" {
 		findings = append(findings, operation.Finding{Severity: linter.Info, Message: unasked})
 	}

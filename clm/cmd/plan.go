@@ -107,11 +107,13 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 	if err != nil {
 		return err
 	}
+	o.strict = o.sources.strict
 	request := o.request(o.planFlags)
 	request.Namespace = namespace
 	if request.Sources, err = o.sources.load(ctx, e); err != nil {
 		return err
 	}
+	o.sources.noteUnknown(e)
 	s, err := e.open(ctx, false)
 	if err != nil {
 		return err
@@ -305,9 +307,11 @@ func (o planOptions) print(e *environment, p *operation.Plan) error {
 // object returns the machine-readable form of a plan.
 func (o planOptions) object(p *operation.Plan) *unstructured.Unstructured {
 	changes := o.planned(p)
-	return resource("Plan", p.Release.Namespace, p.Release.Name, map[string]any{
+	content := map[string]any{
 		"revision": p.Revision.Number, "new": p.New, "sources": sourceTexts(p.Revision.Sources), "summary": summary(p), "unchanged": len(p.Shown()) - len(changes), "changes": changes,
-	})
+	}
+	addKnown(content, map[string]any{"warnings": o.sources.unknown})
+	return resource("Plan", p.Release.Namespace, p.Release.Name, content)
 }
 
 // plannedChange is the machine-readable form of a change.
@@ -374,6 +378,9 @@ func (o planOptions) markdown(p *operation.Plan) string {
 	}
 	if repeated := display.Repetition(shownChanges(p, false, &display.Names{})); repeated != "" {
 		text += "\n" + cell(repeated) + "\n"
+	}
+	if len(o.sources.unknown) > 0 {
+		text += "\nWithout effect: " + cell(strings.Join(o.sources.unknown, "; ")) + "\n"
 	}
 	if left != "" {
 		text += fmt.Sprintf("\nLeft out, because a comment cannot be longer: %s. To see everything, with the sources and flags of this plan: `clm diff %s SOURCE... -n %s`\n",

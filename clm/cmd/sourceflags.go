@@ -19,6 +19,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/internal/display"
 	"github.com/component-operator/runtime/internal/helm/remote"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/manifests"
@@ -56,6 +57,10 @@ type sourceFlags struct {
 	// postRenderer is a command, followed by its arguments.
 	postRenderer     string
 	postRendererArgs []string
+
+	// strict refuses values that no source takes. Otherwise, unknown has a text about each of them after load.
+	strict  bool
+	unknown []string
 
 	// kubeVersion and apiVersions are what templates see without a cluster.
 	kubeVersion string
@@ -138,8 +143,41 @@ func (f *sourceFlags) load(ctx context.Context, e *environment) (*sources.Set, e
 		}
 	}
 	defer e.announce("reading the sources")()
-	return sources.Load(ctx, f.references, options)
+	set, err := sources.Load(ctx, f.references, options)
+	if err == nil {
+		f.unknown, err = unknownValues(set, f.strict)
+	}
+	return set, err
 }
+
+// unknownValues returns a text about each value that no source takes, which Helm ignores silently. If strict is set, the
+// error is a RefusedError with these texts.
+func unknownValues(set *sources.Set, strict bool) ([]string, error) {
+	unknown, err := set.UnknownValues()
+	if err != nil {
+		return nil, err
+	}
+	texts := display.Map(unknown, func(value sources.UnknownIn) string {
+		text := fmt.Sprintf("chart %s has no value %s", value.Chart, value.Path)
+		if value.Suggestion != "" {
+			text += "; did you mean " + value.Suggestion + "?"
+		}
+		return text
+	})
+	if strict && len(texts) > 0 {
+		return nil, releases.Refused("--strict allows only values that a chart has: %s", strings.Join(texts, "; "))
+	}
+	return texts, nil
+}
+
+// noteUnknown tells people about values that no source takes.
+func (f *sourceFlags) noteUnknown(e *environment) {
+	for _, text := range f.unknown {
+		fmt.Fprintln(e.err, "note:", display.Clean(text))
+	}
+}
+
+const strictUsage = "refuse values that no chart has, and fields that the types of objects do not have"
 
 // addOfflineFlags adds the flags of commands that render without a cluster.
 func addOfflineFlags(flags *pflag.FlagSet, f *sourceFlags) {

@@ -57,6 +57,7 @@ lookups find no objects. With --server, templates see the cluster.
 	}
 	flags := command.Flags()
 	addSourceFlags(flags, &o.sources)
+	flags.BoolVar(&o.sources.strict, "strict", false, "refuse values that no chart has")
 	flags.BoolVar(&o.server, "server", false, "ask the cluster: templates see its versions and types, and find its objects")
 	addOfflineFlags(flags, &o.sources)
 	flags.Int64Var(&o.revision, "revision", 0, "`number` of the revision that templates see (default 1, or 2 for an upgrade)")
@@ -93,6 +94,7 @@ func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 	if err != nil {
 		return err
 	}
+	o.sources.noteUnknown(e)
 	generated, err := set.Generate(ctx, request)
 	if err != nil {
 		return err

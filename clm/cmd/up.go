@@ -58,6 +58,7 @@ The page "Apply many releases" explains the file.`,
 	o.addFlags(command.Flags())
 	addCourseFlags(command.Flags(), &o.changeOptions)
 	addDeletionFlags(command.Flags(), &o.maxDeletions, &o.approved)
+	command.Flags().BoolVar(&o.strict, "strict", false, strictUsage)
 	command.Flags().BoolVar(&o.deleteMissing, "delete-missing", false, "at the end, delete the releases that were applied from the file and are not in it any more")
 	command.Flags().Var(filePath(&o.convert), "convert", "read this helmfile, and print it in the form of clm")
 	command.AddCommand(newUpPlanCommand(e, false), newUpPlanCommand(e, true), newUpStatusCommand(e), newUpDeleteCommand(e))

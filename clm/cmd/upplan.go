@@ -49,6 +49,7 @@ exist yet, may have no plan; clm up makes it when it is their turn. If clm up wo
 	file.addFlags(flags)
 	addDiffFlags(flags, &o.diff)
 	addDeletionFlags(flags, &o.maxDeletions, &o.approved)
+	flags.BoolVar(&o.strict, "strict", false, strictUsage)
 	flags.BoolVar(&o.exitCode, "exit-code", false, "exit with code 2 if there are changes")
 	if !diff {
 		flags.BoolVar(&o.diff.show, "diff", false, "show the changes as a diff")
@@ -96,6 +97,14 @@ func (f *fleet) plan(ctx context.Context, flags planFlags, compare bool) error {
 		set, err := sources.Load(ctx, m.Sources, sources.Options{ValuesFiles: m.ValuesFiles, Values: m.Values, OptionalValues: m.Inherits, Remote: remote.Options{Version: m.Version}})
 		if err != nil {
 			loading[slices.Index(f.members, m)] = fmt.Errorf("release %s: %w", m, err)
+			return
+		}
+		read := sourceFlags{}
+		if !m.Inherits {
+			read.unknown, m.problem = unknownValues(set, flags.strict)
+		}
+		if read.noteUnknown(m.environment); m.problem != nil {
+			loading[slices.Index(f.members, m)] = fmt.Errorf("release %s: %w", m, m.problem)
 			return
 		}
 		m.request = operation.Request{

@@ -278,10 +278,27 @@ func (t taken) suggestion(path, key string) string {
 	if len(same) == 1 || len(same) > 1 && depth(same[0]) < depth(same[1]) {
 		return same[0]
 	}
-	if near := texts.Nearest(key, beside); near != "" {
+	near := cmp.Or(texts.Nearest(key, beside), alikeAtFirst(key, beside))
+	if near != "" {
 		return below(path, near)
 	}
 	return respelt
+}
+
+// alikeAtFirst returns the key that shares most of its beginning with another one, at least half of that, as replicas
+// and replicaCount do; empty if there is none.
+func alikeAtFirst(key string, others []string) string {
+	most, found := max((len(key)+1)/2, 4)-1, ""
+	for _, other := range others {
+		shared := 0
+		for shared < min(len(key), len(other)) && key[shared] == other[shared] {
+			shared++
+		}
+		if shared > most {
+			most, found = shared, other
+		}
+	}
+	return found
 }
 
 // below returns the path of a key.
