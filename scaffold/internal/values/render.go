@@ -229,11 +229,11 @@ func wrap(text string, limit int) []string {
 	return lines
 }
 
-// initialisms are in upper case in Go names.
+// initialisms are in upper case in Go names: all of staticcheck, which the project is linted with, and some of charts.
 var initialisms = []string{
-	"ACL", "API", "ASCII", "CA", "CPU", "CSS", "DNS", "EOF", "GUID", "HTML", "HTTP", "HTTPS", "ID", "IP", "JSON", "LHS", "OCI", "OIDC",
-	"QPS", "RAM", "RBAC", "RHS", "RPC", "SLA", "SMTP", "SQL", "SSH", "SSL", "TCP", "TLS", "TTL", "UDP", "UI", "UID", "UUID", "URI", "URL",
-	"UTF8", "VM", "XML", "XMPP", "XSRF", "XSS", "YAML",
+	"ACL", "AMQP", "API", "ASCII", "CA", "CPU", "CSS", "DB", "DNS", "EOF", "GID", "GUID", "HTML", "HTTP", "HTTPS", "ID", "IP", "JSON", "LHS", "OCI",
+	"OIDC", "QPS", "RAM", "RBAC", "RHS", "RPC", "RTP", "SIP", "SLA", "SMTP", "SQL", "SSH", "SSL", "TCP", "TLS", "TS", "TTL", "UDP", "UI", "UID", "UUID",
+	"URI", "URL", "UTF8", "VM", "XML", "XMPP", "XSRF", "XSS", "YAML",
 }
 
 func isLetterOrDigit(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
@@ -243,7 +243,7 @@ func goName(name string) string {
 	var spaced strings.Builder
 	var last rune
 	for _, c := range name {
-		if !isLetterOrDigit(c) || unicode.IsUpper(c) && unicode.IsLower(last) {
+		if !isLetterOrDigit(c) || !unicode.IsLower(c) && unicode.IsLower(last) {
 			spaced.WriteByte(' ')
 		}
 		if isLetterOrDigit(c) {
@@ -322,6 +322,6 @@ func (r *renderer) nameNode(n *node, name string, isElement bool) {
 		r.nameFields(n, n.typeName)
 	}
 	if n.elem != nil {
-		r.nameNode(n.elem, singular(name), true)
+		r.nameNode(n.elem, goName(singular(name)), true)
 	}
 }
