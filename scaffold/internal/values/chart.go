@@ -263,6 +263,9 @@ var typeHint = regexp.MustCompile(`^\([A-Za-z/]+\)\s*`)
 // example matches a value that is commented out: key:, key: value, - element.
 var example = regexp.MustCompile(`^\s*(?:- .*|-|[a-z"'][A-Za-z0-9_."'/-]*:(?:\s.*)?)$`)
 
+// aside matches a line that announces an example, a list or a reference.
+var aside = regexp.MustCompile(`^(?:(?:Examples?|Refs?|References?|e\.g\.):.*|\p{Lu}.*:)$`)
+
 // readRemarks returns the remarks on all values, by path.
 func readRemarks(content []byte) (map[string]remark, error) {
 	var document yamlv3.Node
@@ -274,9 +277,10 @@ func readRemarks(content []byte) (map[string]remark, error) {
 		collectRemarks(document.Content[0], "", remarks)
 	}
 	for path, text := range parameters(content) {
-		r := remarks[path]
-		r.text = text
-		remarks[path] = r
+		if r := remarks[path]; text != "" {
+			r.text = sentence(strings.Split(text, "\n"))
+			remarks[path] = r
+		}
 	}
 	return remarks, nil
 }
@@ -294,17 +298,25 @@ func collectRemarks(node *yamlv3.Node, path string, remarks map[string]remark) {
 	}
 }
 
-// parameters returns the texts of @param lines, by path.
+// wrapped matches the end of a line after which a text goes on, with a new sentence if that begins with a capital letter.
+var wrapped = regexp.MustCompile(`([^.!?:;,])\n(\p{Lu}\p{Ll})`)
+
+// parameters returns the texts of @param lines and the lines below them, by path. What is no prose ends a text.
 func parameters(content []byte) map[string]string {
 	texts := map[string]string{}
+	path := "" // of the last parameter, while its text goes on
 	for line := range strings.SplitSeq(string(content), "\n") {
-		line = strings.TrimSpace(line)
-		if !strings.HasPrefix(line, "#") {
-			continue
-		}
-		match := parameter.FindStringSubmatch(strings.TrimSpace(strings.TrimLeft(line, "#")))
-		if len(match) > 2 && match[2] != "" {
-			texts[strings.ReplaceAll(match[1], ".", separator)] = match[2]
+		comment, isComment := strings.CutPrefix(strings.TrimSpace(line), "#")
+		comment = strings.TrimSpace(strings.TrimLeft(comment, "#"))
+		match := parameter.FindStringSubmatch(comment)
+		switch {
+		case isComment && match != nil:
+			path = strings.ReplaceAll(match[1], ".", separator)
+			texts[path] = match[2]
+		case !isComment, isRuler(comment), strings.HasPrefix(comment, "@"), example.MatchString(comment), aside.MatchString(comment):
+			path = ""
+		case path != "":
+			texts[path] = wrapped.ReplaceAllString(texts[path]+"\n"+comment, "$1. $2")
 		}
 	}
 	return texts
