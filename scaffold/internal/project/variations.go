@@ -5,9 +5,7 @@ package project
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -32,19 +30,17 @@ type variation struct {
 
 // variationsOf returns variations of the given values, and the number of values that were left out because of
 // maxVariations. Each variation inverts one boolean or sets one choice or optional value. Further ones set all booleans
-// to true, set everything, or assume a cluster that serves all versions that the manifests ask for.
+// to true that can be, set everything, or assume a cluster that serves all versions that the manifests ask for.
 func variationsOf(given *values.Types, apiVersions []string) (variations []variation, left int) {
-	everything := map[string]any{}
 	add := func(text string, path []string, value any, invented bool) {
 		if len(variations) == maxVariations {
 			left++
 			return
 		}
-		variations = append(variations, variation{text: text, values: valueAt(path, value), invented: invented})
+		variations = append(variations, variation{text: text, values: values.At(path, value), invented: invented})
 	}
-	walk(given.Defaults, nil, func(path []string, value any) bool {
+	values.Walk(given.Defaults, nil, func(path []string, value any) bool {
 		if on, isBoolean := value.(bool); isBoolean {
-			manifests.MergeMapInto(everything, valueAt(path, true))
 			add(fmt.Sprintf("%s=%t", strings.Join(path, "."), !on), path, !on, false)
 		}
 		return true
@@ -56,9 +52,9 @@ func variationsOf(given *values.Types, apiVersions []string) (variations []varia
 		}
 	}
 	if turned > 1 {
-		variations = append(variations, variation{text: "all booleans true", values: everything})
+		variations = append(variations, variation{text: "all booleans true", values: given.On})
 	}
-	walk(given.Optional, nil, func(path []string, value any) bool {
+	values.Walk(given.Optional, nil, func(path []string, value any) bool {
 		_, isMap := value.(map[string]any)
 		// A map that is missing by default is set as a whole, because its fields may be required together.
 		existing, _, _ := unstructured.NestedFieldNoCopy(given.Defaults, path...)
@@ -69,31 +65,13 @@ func variationsOf(given *values.Types, apiVersions []string) (variations []varia
 		return false
 	})
 	if len(given.Optional) > 0 {
-		variations = append(variations, variation{text: "everything set", values: manifests.MergeMaps(given.Optional, everything), invented: true})
+		variations = append(variations, variation{text: "everything set", values: manifests.MergeMaps(given.Optional, given.On), invented: true})
 	}
 	if len(apiVersions) > 0 {
 		served := strings.Join(apiVersions, ", ") + " in the cluster"
 		variations = append(variations,
 			variation{text: served, apiVersions: apiVersions},
-			variation{text: "all booleans true, and " + served, values: everything, apiVersions: apiVersions})
+			variation{text: "all booleans true, and " + served, values: given.On, apiVersions: apiVersions})
 	}
 	return variations, left
-}
-
-// walk calls visit for all values, sorted by their keys. Visit decides whether the values of a map follow.
-func walk(values map[string]any, path []string, visit func(path []string, value any) (descend bool)) {
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		below := append(slices.Clip(path), key)
-		if fields, isMap := values[key].(map[string]any); visit(below, values[key]) && isMap {
-			walk(fields, below, visit)
-		}
-	}
-}
-
-// valueAt returns values with only the one at a path.
-func valueAt(path []string, value any) map[string]any {
-	for _, key := range slices.Backward(path[1:]) {
-		value = map[string]any{key: value}
-	}
-	return map[string]any{path[0]: value}
 }

@@ -347,9 +347,9 @@ func (d *deriver) place(n *node, in input) *node {
 	case listed[t] != nil && n.kind == text && isScalar:
 		n.kind, n.goType = known, t
 		n.mark("Enum", `{"`+strings.Join(listed[t], `","`)+`"}`)
-	case t != port && listed[t] == nil && n.isFree():
+	case t == percentage && isScalar, t != port && listed[t] == nil && n.isFree():
 		d.notes = slices.DeleteFunc(d.notes, func(note Note) bool { return note.Path == in.path || note.Path == in.path+"[]" })
-		return &node{kind: known, goType: t, path: n.path, doc: n.doc, nullable: n.nullable}
+		return &node{kind: known, goType: t, path: n.path, doc: n.doc, nullable: n.nullable, markers: rules[t]}
 	}
 	return n
 }

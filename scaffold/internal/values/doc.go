@@ -21,7 +21,8 @@
 // Without a schema, the types are derived from the defaults. A default shows the type of a value, but not what an empty
 // object may contain: null, {} and [] become free-form values, which accept anything. If the templates put such a value
 // into a field of Kubernetes, such as resources, affinity or tolerations, it gets the type of that field from k8s.io/api
-// instead. To find out, the chart is rendered with marked values.
+// instead, and so does a number that may also be a percentage there, such as minAvailable. To find out, the chart is
+// rendered with marked values.
 //
 // Types, enums, patterns and bounds of the schema become value validations. Conditions, such as if, oneOf or not, are
 // left to the chart's own schema, which Helm validates when the operator renders the chart; a comment and a note say

@@ -4,6 +4,7 @@
 package values
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,6 +16,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	kjson "sigs.k8s.io/json"
 )
@@ -27,7 +29,7 @@ type Renderer func(values map[string]any) ([]*unstructured.Unstructured, error)
 var (
 	wholes = []reflect.Type{
 		reflect.TypeFor[map[string]string](), reflect.TypeFor[corev1.Affinity](), reflect.TypeFor[corev1.PodSecurityContext](),
-		reflect.TypeFor[corev1.Probe](), reflect.TypeFor[corev1.ResourceRequirements](), reflect.TypeFor[corev1.SecurityContext](),
+		reflect.TypeFor[corev1.Probe](), reflect.TypeFor[corev1.ResourceRequirements](), reflect.TypeFor[corev1.SecurityContext](), percentage,
 	}
 	elements = []reflect.Type{
 		reflect.TypeFor[corev1.EnvFromSource](), reflect.TypeFor[corev1.EnvVar](), reflect.TypeFor[corev1.LocalObjectReference](),
@@ -43,10 +45,14 @@ var (
 	}
 	// port stands for an integer that is the number of a port.
 	port = reflect.TypeFor[int32]()
+	// percentage is a number or a percentage.
+	percentage = reflect.TypeFor[intstr.IntOrString]()
+	// rules are the markers of types that need some.
+	rules = map[reflect.Type][]string{percentage: {int32Only}}
 )
 
 // ports are the names of fields that have the number of a port.
-var ports = []string{"containerPort", "port", "targetPort"}
+var ports = map[string]reflect.Type{"containerPort": port, "port": port, "targetPort": port}
 
 // A probe is a value with a mark, which shows where templates put the value.
 type probe struct {
@@ -59,7 +65,7 @@ type probe struct {
 }
 
 // maxRenderings limits how often a chart is rendered to find the places of its values.
-const maxRenderings = 60
+const maxRenderings = 120
 
 // A prober finds the Kubernetes types of values.
 type prober struct {
@@ -68,23 +74,27 @@ type prober struct {
 	left   int
 }
 
-// place returns the Kubernetes types of values, by their paths. It sets values to marked ones, renders the chart, and
-// looks for the marks in the manifests. A value has a type if all marks are in fields of that type.
+// place returns the Kubernetes types of values, by their paths, and sets On of the given types. It sets values to marked
+// ones, renders the chart, and looks for the marks in the manifests. A value has a type if all marks are in fields of
+// that type.
 //
 // Helm merges objects of users into the default, where null removes a key. A Go struct leaves out what is empty, and may
 // require fields; and the API server drops null from a map with a type. So objects have types only if the default is empty.
-func place(source *source, sample map[string]any, render Renderer) map[string]reflect.Type {
+func place(source *source, types *Types, render Renderer) map[string]reflect.Type {
 	placed := map[string]reflect.Type{}
 	if render == nil {
 		return placed
 	}
+	types.switchOn(render)
 	p := &prober{render: render, probes: map[string]*probe{}, left: maxRenderings}
 	p.collect(source.defaults, "")
 	all := slices.SortedFunc(maps.Values(p.probes), func(a, b *probe) int { return strings.Compare(a.path, b.path) })
 	// Much is rendered only if something is switched on.
-	for _, base := range []map[string]any{sample, merge(switched(source.defaults), sample)} {
+	for _, base := range []map[string]any{types.Sample, merge(types.On, types.Sample)} {
 		if _, err := render(base); err == nil {
 			p.try(base, all)
+			// One of several values may win.
+			p.try(base, slices.DeleteFunc(slices.Clone(all), func(probe *probe) bool { return len(probe.places) > 0 }))
 		}
 	}
 	for _, probe := range all {
@@ -97,22 +107,6 @@ func place(source *source, sample map[string]any, render Renderer) map[string]re
 		}
 	}
 	return placed
-}
-
-// switched returns the booleans among values, all true.
-func switched(values map[string]any) map[string]any {
-	on := map[string]any{}
-	for key, value := range values {
-		switch value := value.(type) {
-		case bool:
-			on[key] = true
-		case map[string]any:
-			if below := switched(value); len(below) > 0 {
-				on[key] = below
-			}
-		}
-	}
-	return on
 }
 
 func valueOf(values map[string]any, path string) any {
@@ -135,10 +129,17 @@ func (p *prober) collect(values map[string]any, path string) {
 	}
 }
 
+// numeric matches the names of values that may be a port, or a number or percentage.
+var numeric = regexp.MustCompile(`(?i)(port|available|surge)$`)
+
 // probeOf returns a probe for a value with this default; nil if it does not have the shape of a Kubernetes type.
 func probeOf(key string, value any, number int) *probe {
 	mark := fmt.Sprintf("probe-%05d", number)
 	marked := map[string]any{mark: "1", mark + asNumber: 1}
+	if _, isNumber := value.(json.Number); numeric.MatchString(key) && (isNumber || value == nil || value == "") {
+		mark = strconv.Itoa(firstMark + number)
+		return &probe{mark: mark, value: json.Number(mark)}
+	}
 	switch value := value.(type) {
 	case nil:
 		return &probe{mark: mark, value: marked}
@@ -154,17 +155,12 @@ func probeOf(key string, value any, number int) *probe {
 				return &probe{mark: mark, value: mark}
 			}
 		}
-	case json.Number:
-		if strings.HasSuffix(strings.ToLower(key), "port") {
-			mark = strconv.Itoa(firstMark + number)
-			return &probe{mark: mark, value: json.Number(mark)}
-		}
 	}
 	return nil
 }
 
 const (
-	// firstMark is the first number that marks a port.
+	// firstMark is the first number that is a mark.
 	firstMark = 20000
 	// asNumber ends the key of a number beside a mark. If the templates make a text of it, users may give any type.
 	asNumber = "-number"
@@ -178,13 +174,7 @@ func (p *prober) try(base map[string]any, probes []*probe) {
 	p.left--
 	values := base
 	for _, probe := range probes {
-		value := probe.value
-		for _, key := range slices.Backward(strings.Split(probe.path, separator)) {
-			value = map[string]any{key: value}
-		}
-		if overlay, ok := value.(map[string]any); ok {
-			values = merge(values, overlay)
-		}
+		values = merge(values, At(strings.Split(probe.path, separator), probe.value))
 	}
 	objects, err := p.render(values)
 	switch {
@@ -234,8 +224,8 @@ func (p *prober) look(value any, t reflect.Type, field string) {
 			p.spoil(value)
 		}
 	default:
-		if found := p.probes[fmt.Sprint(value)]; found != nil && slices.Contains(ports, field) {
-			found.places = append(found.places, port)
+		if found := p.probes[fmt.Sprint(value)]; found != nil && (ports[field] != nil || t == percentage) {
+			found.places = append(found.places, cmp.Or(ports[field], t))
 		}
 	}
 }

@@ -24,6 +24,11 @@ import (
 const placedValues = `
 image: {tag: latest, pullPolicy: IfNotPresent}
 service: {type: ClusterIP, port: 80, report: 7}
+budget: {enabled: false, minAvailable: 1, maxUnavailable: null}
+rollout: {surge: "", unavailable: 1}
+local: {enabled: false}
+one: false
+other: false
 metrics: {enabled: false, service: {port: 9090, annotations: {}}}
 resources: {}
 affinity: {}
@@ -50,10 +55,15 @@ required: ""
 
 const placedTemplate = `
 {{- if gt (len .Values.broken) 0 }}{{ fail "broken is broken" }}{{ end }}
+{{- if .Values.local.enabled }}{{ fail "not local" }}{{ end }}
+{{- if and .Values.one .Values.other }}{{ fail "one of both" }}{{ end }}
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web}
 spec:
+  {{- with .Values.rollout.surge }}
+  strategy: {rollingUpdate: {maxSurge: {{ . }}}}
+  {{- end }}
   template:
     metadata:
       annotations:
@@ -101,6 +111,19 @@ data:
   {{- end }}
   config: {{ toJson .Values.config | quote }}
   report: {{ .Values.service.report | quote }}
+  unavailable: {{ .Values.rollout.unavailable | quote }}
+{{- if .Values.budget.enabled }}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web}
+spec:
+  {{- with .Values.budget.maxUnavailable }}
+  maxUnavailable: {{ . }}
+  {{- else }}
+  minAvailable: {{ .Values.budget.minAvailable }}
+  {{- end }}
+{{- end }}
 {{- if .Values.metrics.enabled }}
 ---
 apiVersion: v1
@@ -134,6 +157,12 @@ func TestPlacement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	on := map[string]any{
+		"budget": map[string]any{"enabled": true}, "metrics": map[string]any{"enabled": true}, "one": true, "startupProbe": map[string]any{"enabled": true},
+	}
+	if diff := cmp.Diff(on, derived.On); diff != "" {
+		t.Errorf("unexpected booleans that are on:\n%s", diff)
+	}
 	got := map[string]string{}
 	for _, field := range regexp.MustCompile(`(\w+) +(\S+) +.json:"(\w+),`).FindAllStringSubmatch(derived.Declarations, -1) {
 		got[field[3]] = field[2]
@@ -144,6 +173,7 @@ func TestPlacement(t *testing.T) {
 		"tolerations": "[]corev1.Toleration", "nodeSelector": "map[string]string", "podAnnotations": free, "podLabels": "map[string]string", "annotations": "map[string]string",
 		"podSecurityContext": free, "securityContext": "*corev1.SecurityContext", "env": "[]corev1.EnvVar", "envFrom": "[]corev1.EnvFromSource",
 		"imagePullSecrets": "[]corev1.LocalObjectReference", "lifeProbe": "*corev1.Probe", "config2": free, "port": "*int64", "report": "*int64",
+		"minAvailable": "*intstr.IntOrString", "maxUnavailable": "*intstr.IntOrString", "surge": "*intstr.IntOrString", "unavailable": "*int64",
 		// Users may set parts of a default.
 		"livenessProbe": free,
 		// These are in no place, in places of different types, in a text, or have keys that are not part of the type.
@@ -158,7 +188,7 @@ func TestPlacement(t *testing.T) {
 			t.Errorf("want %q %d times, got %d:\n%s", text, count, found, derived.Declarations)
 		}
 	}
-	if diff := cmp.Diff([]string{"k8s.io/api/core/v1", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"}, derived.Imports); diff != "" {
+	if diff := cmp.Diff([]string{"k8s.io/api/core/v1", "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "k8s.io/apimachinery/pkg/util/intstr"}, derived.Imports); diff != "" {
 		t.Error(diff)
 	}
 }

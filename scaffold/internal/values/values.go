@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -34,6 +35,8 @@ type Types struct {
 	// Optional contains values for fields whose default is missing or empty: strings, lists, and everything in the
 	// schema. Each is valid for its own field's schema, but they need not be valid together.
 	Optional map[string]any
+	// On has the booleans among the defaults, all true. It lacks those with which the chart does not render.
+	On map[string]any
 	// Choices are the values that the schema lists for fields outside of lists and maps.
 	Choices []Choice
 	// FreeForm lists the values without a type, and the rules of the schema that are not in the types. Sorted by path.
@@ -93,7 +96,7 @@ func Derive(chart helm.Anatomy, render Renderer, name string, reserved ...string
 	); err != nil {
 		return nil, fmt.Errorf("converting values: %w", err)
 	}
-	d := &deriver{source: loaded, made: map[string]*node{}, placed: place(loaded, types.Sample, render)}
+	d := &deriver{source: loaded, made: map[string]*node{}, placed: place(loaded, types, render)}
 	root, err := d.root()
 	if err != nil {
 		return nil, err
@@ -112,6 +115,53 @@ func Derive(chart helm.Anatomy, render Renderer, name string, reserved ...string
 		types.Fields = append(types.Fields, f.name)
 	}
 	return types, nil
+}
+
+// switchOn sets On, if the chart renders with the sample.
+func (t *Types) switchOn(render Renderer) {
+	var paths [][]string
+	Walk(t.Defaults, nil, func(path []string, value any) bool {
+		if _, isBoolean := value.(bool); isBoolean {
+			paths = append(paths, path)
+		}
+		return true
+	})
+	t.On = map[string]any{}
+	if _, err := render(t.Sample); err == nil {
+		t.turnOn(paths, render)
+	}
+}
+
+// turnOn adds booleans to On. If the chart does not render with all of them, it tries each half.
+func (t *Types) turnOn(paths [][]string, render Renderer) {
+	on := t.On
+	for _, path := range paths {
+		on = merge(on, At(path, true))
+	}
+	if _, err := render(merge(on, t.Sample)); err == nil {
+		t.On = on
+	} else if half := len(paths) / 2; half > 0 {
+		t.turnOn(paths[:half], render)
+		t.turnOn(paths[half:], render)
+	}
+}
+
+// Walk calls visit for all values, sorted by their keys. Visit decides whether the values of a map follow.
+func Walk(values map[string]any, path []string, visit func(path []string, value any) (descend bool)) {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		below := append(slices.Clip(path), key)
+		if fields, isMap := values[key].(map[string]any); visit(below, values[key]) && isMap {
+			Walk(fields, below, visit)
+		}
+	}
+}
+
+// At returns values with only the one at a path.
+func At(path []string, value any) map[string]any {
+	for _, key := range slices.Backward(path[1:]) {
+		value = map[string]any{key: value}
+	}
+	return map[string]any{path[0]: value}
 }
 
 // convert sets a variable to a value with JSON numbers: integers become int64.
