@@ -171,8 +171,9 @@ func postRender(objects []Object, run func(*bytes.Buffer) (*bytes.Buffer, error)
 }
 
 type (
-	originsKey struct{}
-	notesKey   struct{}
+	originsKey   struct{}
+	notesKey     struct{}
+	templatesKey struct{}
 )
 
 // WithOrigins makes ReportOrigin call the function for each object of a chart.
@@ -183,6 +184,12 @@ func WithOrigins(ctx context.Context, report func(object client.Object, file str
 // WithNotes makes Chart.Render also render the notes of a chart, and pass them to the function if there are any.
 func WithNotes(ctx context.Context, report func(notes string)) context.Context {
 	return context.WithValue(ctx, notesKey{}, report)
+}
+
+// WithTemplates makes Chart.Render report each template that it renders to the function, by the path that Object.File
+// returns, before it does so.
+func WithTemplates(ctx context.Context, report func(file, text string)) context.Context {
+	return context.WithValue(ctx, templatesKey{}, report)
 }
 
 func wantsNotes(ctx context.Context) bool { return ctx.Value(notesKey{}) != nil }

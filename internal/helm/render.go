@@ -281,6 +281,9 @@ func (r *rendering) render(ctx context.Context, getClient func() (client.Client,
 		if isPartial(file.Name) || !wantsNotes(ctx) && strings.HasSuffix(file.Name, notesSuffix) {
 			continue
 		}
+		if report, ok := ctx.Value(templatesKey{}).(func(string, string)); ok {
+			report(file.Name, file.Text)
+		}
 		data := r.data[file.Name]
 		data["Template"] = chartutil.Values{"Name": file.Name, "BasePath": r.folders[file.Name]}
 		if rendered[file.Name], err = renderer.Render(file.Name, data); err != nil {

@@ -481,7 +481,7 @@ func OfOperator(components schema.GroupResource) []Purpose {
 		purpose("inventories that are too large for the status", NeedNothing, "", []string{"configmaps"}, state),
 		cluster,
 		purpose("types of dependents", NeedNothing, "apiextensions.k8s.io", []string{"customresourcedefinitions"}, read),
-		purpose("types of dependents", NeedNothing, "apiregistration.k8s.io", []string{"apiservices"}, read),
+		purpose("types that other API servers serve", NeedNothing, "apiregistration.k8s.io", []string{"apiservices"}, read),
 		purpose("Pods of dependents, to say why they are not ready", NeedNothing, "", []string{"pods"}, []string{"list"}),
 		purpose("deletion hooks", NeedDeletionHooks, "", []string{"secrets"}, state),
 		purpose("references of components", NeedReferences, "", []string{"configmaps", "secrets"}, read),

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/rights"
 	"github.com/component-operator/runtime/scaffold/internal/project"
@@ -171,6 +172,7 @@ dependencies:
   - {name: cache, alias: store, version: 1.0.0, condition: store.enabled}
 -- values.yaml --
 mode: plain
+both: {a: false, b: false, more: []}
 -- values.schema.json --
 {"type": "object", "properties": {"mode": {"type": "string", "enum": ["plain", "mesh"]}, "nested": {"type": "object", "properties": {"kind": {"enum": ["none", "cron"]}}}}}
 -- templates/all.yaml --
@@ -201,6 +203,45 @@ apiVersion: v1
 kind: Pod
 metadata: {name: a}
 {{- end }}
+-- templates/both.yaml --
+{{- if and .Values.both.a (not .Values.both.b) .Values.both.more }}
+apiVersion: v1
+kind: "PersistentVolumeClaim"
+metadata: {name: a}
+---
+apiVersion: {{ include "version" . }}
+kind: PodDisruptionBudget
+metadata: {name: a}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: a}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: a}
+---
+apiVersion: v1
+kind: SecretList
+{{- end }}
+-- templates/more.yaml --
+{{- with .Values.both.more }}{{ toYaml . }}{{ end }}
+-- templates/none.yaml --
+# nothing
+-- templates/_version.tpl --
+{{ define "version" }}policy/v1{{ end }}
+-- templates/tests/a.yaml --
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: a, annotations: {helm.sh/hook: test}}
+-- charts/cache/templates/both.yaml --
+{{- if and .Values.metrics.enabled .Values.size }}
+apiVersion: apps/v1beta1
+kind: DaemonSet
+{{- else if .Values.size }}
+apiVersion: apps/v1
+kind: DaemonSet
+{{- end }}
 -- charts/cache/Chart.yaml --
 apiVersion: v2
 name: cache
@@ -220,7 +261,7 @@ metadata: {name: metrics}
 `
 
 // TestVariety finds objects that depend on values of charts inside, on one of several allowed values, and on what the
-// cluster serves; and says what it cannot find.
+// cluster serves. It adds those that only stand in a template, and says what it cannot find.
 func TestVariety(t *testing.T) {
 	t.Parallel()
 	for _, enabled := range []string{"", "store: {enabled: false}\n"} {
@@ -234,12 +275,50 @@ func TestVariety(t *testing.T) {
 			resources = append(resources, rule.Resources...)
 		}
 		slices.Sort(resources)
-		want := []string{"configmaps", "cronjobs", "deployments", "servicemonitors", "services", "statefulsets"}
+		want := []string{
+			"configmaps", "cronjobs", "daemonsets", "deployments", "persistentvolumeclaims", "pods", "servicemonitors", "services", "statefulsets", "storageclasses",
+		}
 		if !slices.Equal(slices.Compact(resources), want) {
 			t.Errorf("with %q: want rights on %v, got %v", enabled, want, resources)
 		}
-		if notes := strings.Join(made.Notes, "\n"); !strings.Contains(notes, "Its templates look up objects in the cluster") {
-			t.Errorf("want a note about lookups, got:\n%s", notes)
+		for resource, file := range map[string]string{"daemonsets": "charts/store/templates/both.yaml", "persistentvolumeclaims": "templates/both.yaml", "pods": "templates/all.yaml"} {
+			group := map[bool]string{true: "apps"}[resource == "daemonsets"]
+			if reasons := made.Reasons[schema.GroupResource{Group: group, Resource: resource}]; !slices.Equal(reasons, []string{"written in " + file}) {
+				t.Errorf("got reasons for %s: %v", resource, reasons)
+			}
+		}
+		notes := strings.Join(made.Notes, "\n")
+		for _, want := range []string{
+			"The chart's templates look up objects in the cluster",
+			"Not rendered with any values that were tried: PodDisruptionBudget in templates/both.yaml, Role in templates/both.yaml, anything in templates/more.yaml. ",
+		} {
+			if !strings.Contains(notes, want) {
+				t.Errorf("want a note with %q, got:\n%s", want, notes)
+			}
+		}
+	}
+}
+
+// TestSharedNames says why components cannot exist side by side, and which values change that.
+func TestSharedNames(t *testing.T) {
+	t.Parallel()
+	for metadata, test := range map[string]struct {
+		several project.Several
+		want    string
+	}{
+		"{name: '{{ .Release.Name }}'}":     {project.AnyNumber, ""},
+		"{name: '{{ .Values.account }}'}":   {project.OnePerNamespace, "Only one component can exist in a namespace, because all have ServiceAccount web, unless each has its own account."},
+		"{name: fixed}":                     {project.OnePerNamespace, "Only one component can exist in a namespace, because all have ServiceAccount fixed, unless values give these objects other names or leave them out."},
+		"{name: web}":                       {project.OnePerNamespace, "Only one component can exist in a namespace, because all have ServiceAccount web, unless values give these objects other names or leave them out."},
+		"{name: a, namespace: kube-system}": {project.OnePerCluster, "Only one component can exist in the cluster, because all have ServiceAccount kube-system/a, unless values give these objects other names or leave them out."},
+	} {
+		text := "-- values.yaml --\naccount: web\n-- templates/a.yaml --\napiVersion: v1\nkind: ServiceAccount\nmetadata: " + metadata + "\n"
+		made, err := project.Chart(t.Context(), request(write(t, txtar.Parse([]byte(text)))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if notes := strings.Join(made.Notes, "\n"); made.Several != test.several || notes != test.want {
+			t.Errorf("%s: got %d, and notes:\n%s", metadata, made.Several, notes)
 		}
 	}
 }

@@ -93,8 +93,9 @@ func TestOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := project.Rendered{Generator: generator, OperatorName: "shop.example.org"}
-	result := &project.Contents{Types: &values.Types{
+	result := &project.Contents{Name: "shop", Types: &values.Types{
 		Defaults: defaults, Sample: map[string]any{"region": "north"},
+		On:       map[string]any{"ingress": map[string]any{"enabled": true}, "monitoring": true},
 		Optional: map[string]any{"class": "fast", "size": "large", "jobs": []any{map[string]any{"name": "import"}}},
 	}}
 	if err := result.AddRights(t.Context(), source); err != nil {
@@ -109,10 +110,13 @@ func TestOf(t *testing.T) {
 		t.Errorf("unexpected rules:\n%s", diff)
 	}
 	notes := strings.Join(result.Notes, "\n")
-	for _, want := range []string{"It cannot be rendered with broken=true", "it is broken", "It cannot be rendered with all booleans true", "Nothing defines Proxy.monitoring.example.com"} {
+	for _, want := range []string{"Chart shop cannot be rendered with broken=true: ", "it is broken. Permissions", "Nothing defines Proxy.monitoring.example.com"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("want a note with %q, got:\n%s", want, notes)
 		}
+	}
+	if strings.Contains(notes, "all booleans") {
+		t.Errorf("a boolean that cannot be true is among all booleans:\n%s", notes)
 	}
 	if strings.Contains(notes, "no size fits") {
 		t.Errorf("a value that was made up is refused, which must not be noted:\n%s", notes)

@@ -49,7 +49,7 @@ func TestFromHelmOperator(t *testing.T) {
 		"chart/templates/deployment.yaml":  {"range $name, $value := .Values.environment"},
 		"chart/templates/clusterrole.yaml": {"  # Helm's records of releases, until these are taken over\n  - apiGroups: [\"\"]\n    resources: [configmaps, secrets]\n    verbs: [get, list, delete]\n"},
 		"chart/README.md": {
-			"horizontalpodautoscalers.autoscaling, which the chart was not seen to need", "| handed on by ClusterRole default-example |", "| written |",
+			"horizontalpodautoscalers.autoscaling, which the chart was not seen to need", "| handed on by ClusterRole default-example |", "| objects of the chart: Job |",
 		},
 		".scaffold/options.yaml": {"helmOperator: true"},
 	} {

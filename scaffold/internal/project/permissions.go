@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -19,8 +20,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/rights"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/manifests"
@@ -64,7 +67,7 @@ func yamlOf(rules []Rule) string {
 		if rule.Need != rights.NeedNothing {
 			fmt.Fprintf(&out, "  {{- if .Values.rbac.%s }}\n", rule.Need)
 		}
-		fmt.Fprintf(&out, "  # %s\n", rule.Reason)
+		fmt.Fprintf(&out, "  # %s\n", markdown(rule.Reason))
 		marker := "- "
 		for _, row := range []struct {
 			name   string
@@ -161,7 +164,8 @@ func permissionsOf(options *Options, contents *Contents) *Permissions {
 	return permissions
 }
 
-// explain divides a rule for dependents into rules with one reason each.
+// explain divides a rule for dependents into rules with one reason each. A reason that ends with kinds gets those of all
+// resources.
 func (c *Contents) explain(rule rbacv1.PolicyRule) []Rule {
 	var explained []Rule
 	for _, resource := range rule.Resources {
@@ -170,11 +174,19 @@ func (c *Contents) explain(rule rbacv1.PolicyRule) []Rule {
 			all = append(all, c.Reasons[schema.GroupResource{Group: group, Resource: resource}]...)
 		}
 		reason := cmp.Or(strings.Join(all, "; "), "dependents")
-		at := slices.IndexFunc(explained, func(other Rule) bool { return other.Reason == reason })
+		purpose, kind := reason, ""
+		if colon := strings.LastIndex(reason, ": "); colon >= 0 {
+			purpose, kind = reason[:colon+2], ", "+reason[colon+2:]
+		}
+		at := slices.IndexFunc(explained, func(other Rule) bool {
+			return other.Reason == reason || kind != "" && strings.HasPrefix(other.Reason, purpose)
+		})
 		if at < 0 {
 			of := rule
 			of.Resources = nil
 			explained, at = append(explained, Rule{PolicyRule: of, Reason: reason}), len(explained)
+		} else {
+			explained[at].Reason += kind
 		}
 		explained[at].Resources = append(explained[at].Resources, resource)
 	}
@@ -203,7 +215,9 @@ var example = apitypes.NamespacedName{Namespace: "default", Name: "example"}
 // AddRights determines the rights that the operator needs for what it renders. Rendering the contents with their
 // required values must succeed; failures with other values are only noted.
 func (c *Contents) AddRights(ctx context.Context, source Rendered) error {
-	given := cmp.Or(c.Types, &values.Types{})
+	given, files, templates := cmp.Or(c.Types, &values.Types{}), sets.New[string](), map[string]string{}
+	ctx = helm.WithTemplates(ctx, func(file, text string) { templates[file] = text })
+	ctx = helm.WithOrigins(ctx, func(_ client.Object, file string) { files.Insert(file) })
 	objects, err := source.render(ctx, example, given.Sample, nil)
 	if err != nil {
 		return err
@@ -216,26 +230,17 @@ func (c *Contents) AddRights(ctx context.Context, source Rendered) error {
 		return err
 	}
 	if c.Random = !reflect.DeepEqual(objects, again); c.Random {
-		c.note("Its templates make other values with each rendering, such as passwords: " +
+		c.note("The chart's templates make other values with each rendering, such as passwords: " +
 			"these change when the operator restarts, unless a template looks up what is there.")
 	}
 	if source.LooksUp {
-		c.note("Its templates look up objects in the cluster; what they render only if such an object exists was not seen.")
+		c.note("The chart's templates look up objects in the cluster; what they render only if such an object exists was not seen.")
 	}
-	variations, left := variationsOf(given, source.APIVersions)
-	if left > 0 {
-		c.note(fmt.Sprintf("There are too many values: %d of them were not varied.", left))
-	}
-	for _, variation := range variations {
-		more, err := source.render(ctx, example, manifests.MergeMaps(given.Sample, variation.values), variation.apiVersions)
-		if err != nil && !variation.invented {
-			c.note(fmt.Sprintf("It cannot be rendered with %s: %v.", variation.text, err))
-		}
-		objects = append(objects, more...)
-	}
+	objects = append(objects, c.vary(ctx, source, given)...)
 	c.note(aggregationNotes(objects)...)
+	written := c.written(templates, objects, files)
 	needed, err := rights.Of(rights.Request{
-		ReconcilerName: source.OperatorName, Objects: objects, Everywhere: true, UpdatePolicy: types.UpdatePolicyReplace,
+		ReconcilerName: source.OperatorName, Objects: slices.Concat(objects, written), Everywhere: true, UpdatePolicy: types.UpdatePolicyReplace,
 		Resolve: func(kind schema.GroupKind) (rights.Resource, error) {
 			plural, _ := meta.UnsafeGuessKindToResource(kind.WithVersion(""))
 			c.note(fmt.Sprintf("Nothing defines %s; its resource is taken to be %s, in namespaces.", kind, plural.Resource))
@@ -245,13 +250,40 @@ func (c *Contents) AddRights(ctx context.Context, source Rendered) error {
 	if err != nil {
 		return fmt.Errorf("computing the rights of the operator: %w", err)
 	}
-	c.Rules, c.Needs, c.Reasons = needed[""], needsOf(objects, source.OperatorName), reasonsOf(objects)
+	c.Rules, c.Needs, c.Reasons = needed[""], needsOf(objects, source.OperatorName), reasonsOf(objects, "objects of the "+cmp.Or(c.Folder, "generator"))
+	for _, object := range written {
+		plural, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
+		c.Reasons[plural.GroupResource()] = append(c.Reasons[plural.GroupResource()], "written in "+object.GetName())
+	}
 	return nil
+}
+
+// vary returns the objects that are rendered with other values than those of the sample, and notes with which values
+// nothing can be rendered.
+func (c *Contents) vary(ctx context.Context, source Rendered, given *values.Types) []*unstructured.Unstructured {
+	variations, left := variationsOf(given, source.APIVersions)
+	if left > 0 {
+		c.note(fmt.Sprintf("There are too many values: %d of them were not varied.", left))
+	}
+	var objects []*unstructured.Unstructured
+	failed := map[string][]string{} // variations, by their error
+	for _, variation := range variations {
+		more, err := source.render(ctx, example, manifests.MergeMaps(given.Sample, variation.values), variation.apiVersions)
+		if err != nil && !variation.invented {
+			failed[err.Error()] = append(failed[err.Error()], variation.text)
+		}
+		objects = append(objects, more...)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(failed)) {
+		c.note(fmt.Sprintf("Chart %s cannot be rendered with %s: %s. Permissions for what it renders only then may be missing, and types of values that it uses only then.",
+			c.Name, strings.Join(failed[reason], ", "), strings.TrimSuffix(reason, ".")))
+	}
+	return objects
 }
 
 // addSeveral finds out how many components can exist side by side, given the objects of the example.
 func (c *Contents) addSeveral(ctx context.Context, source Rendered, objects []*unstructured.Unstructured) error {
-	first := keysOf(objects, example.Namespace)
+	first, given := keysOf(objects, example.Namespace), cmp.Or(c.Types, &values.Types{})
 	for _, row := range []struct {
 		other   apitypes.NamespacedName
 		several Several
@@ -260,21 +292,40 @@ func (c *Contents) addSeveral(ctx context.Context, source Rendered, objects []*u
 		{apitypes.NamespacedName{Namespace: "elsewhere", Name: "another"}, OnePerCluster, "in the cluster"},
 		{apitypes.NamespacedName{Namespace: example.Namespace, Name: "another"}, OnePerNamespace, "in a namespace"},
 	} {
-		others, err := source.render(ctx, row.other, cmp.Or(c.Types, &values.Types{}).Sample, nil)
+		others, err := source.render(ctx, row.other, given.Sample, nil)
 		if err != nil {
 			return err
 		}
 		if shared := first.Intersection(keysOf(others, row.other.Namespace)); len(shared) > 0 {
-			names := sets.List(shared)
+			names, unless := sets.List(shared), "values give these objects other names or leave them out"
+			renamed, paths := renaming(names, given.Defaults)
+			others, err := source.render(ctx, row.other, manifests.MergeMaps(given.Sample, renamed), nil)
+			if err == nil && len(first.Intersection(keysOf(others, row.other.Namespace))) == 0 {
+				unless = "each has its own " + strings.Join(paths, ", ")
+			}
 			if more := len(names) - 3; more > 0 {
 				names = append(names[:3], fmt.Sprintf("%d more", more))
 			}
 			c.Several = row.several
-			c.note(fmt.Sprintf("Only one component can exist %s: all have %s, whatever they are called.", row.where, strings.Join(names, ", ")))
+			all := strings.ReplaceAll(strings.Join(names, ", "), " "+example.Namespace+"/", " ")
+			c.note(fmt.Sprintf("Only one component can exist %s, because all have %s, unless %s.", row.where, all, unless))
 			return nil
 		}
 	}
 	return nil
+}
+
+// renaming returns values with which objects may have other names, and their paths.
+func renaming(objects []string, defaults map[string]any) (renamed map[string]any, paths []string) {
+	renamed = map[string]any{}
+	values.Walk(defaults, nil, func(path []string, value any) bool {
+		if name, isText := value.(string); isText && slices.ContainsFunc(objects, func(object string) bool { return strings.HasSuffix(strings.ReplaceAll(object, " ", "/"), "/"+name) }) {
+			manifests.MergeMapInto(renamed, values.At(path, name+"-2"))
+			paths = append(paths, strings.Join(path, "."))
+		}
+		return true
+	})
+	return renamed, paths
 }
 
 // keysOf returns the names of objects. Those without a namespace count as being in the given one, unless their type is
@@ -291,18 +342,14 @@ func keysOf(objects []*unstructured.Unstructured, namespace string) sets.Set[str
 	return keys
 }
 
-// reasonsOf returns for what the operator needs rights on resources.
-func reasonsOf(objects []*unstructured.Unstructured) map[schema.GroupResource][]string {
+// reasonsOf returns for what the operator needs rights on resources: last, for what they are.
+func reasonsOf(objects []*unstructured.Unstructured, of string) map[schema.GroupResource][]string {
 	reasons := map[schema.GroupResource][]string{}
 	add := func(group, resource, reason string) {
 		key := schema.GroupResource{Group: group, Resource: resource}
 		if !slices.Contains(reasons[key], reason) {
 			reasons[key] = append(reasons[key], reason)
 		}
-	}
-	for _, object := range objects {
-		plural, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
-		add(plural.Group, plural.Resource, "written")
 	}
 	for _, object := range objects {
 		switch object.GetKind() {
@@ -327,6 +374,10 @@ func reasonsOf(objects []*unstructured.Unstructured) map[schema.GroupResource][]
 			}
 			add("", "configmaps", barrierReason)
 		}
+	}
+	for _, object := range objects {
+		plural, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
+		add(plural.Group, plural.Resource, of+": "+object.GetKind())
 	}
 	return reasons
 }
