@@ -25,6 +25,7 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/term"
 
+	"github.com/component-operator/runtime/internal/helm/remote"
 	"github.com/component-operator/runtime/scaffold/internal/project"
 )
 
@@ -120,7 +121,7 @@ func (s *settings) create(ctx context.Context, out, progress io.Writer, folder s
 		}
 	}
 	if s.runtimePath != "" {
-		if s.options.RuntimePath, err = relativeTo(destination, s.runtimePath); err != nil {
+		if s.options.RuntimePath, err = relativeRuntime(destination, s.runtimePath); err != nil {
 			return err
 		}
 	} else if s.options.RuntimeVersion == "" {
@@ -129,7 +130,7 @@ func (s *settings) create(ctx context.Context, out, progress io.Writer, folder s
 	if err := s.options.Complete(); err != nil {
 		return err
 	}
-	contents, err := s.load(ctx, progress)
+	contents, err := s.load(ctx, progress, destination)
 	if err != nil {
 		return err
 	}
@@ -156,11 +157,11 @@ func (s *settings) create(ctx context.Context, out, progress io.Writer, folder s
 }
 
 // load reads the contents of the operator.
-func (s *settings) load(ctx context.Context, progress io.Writer) (*project.Contents, error) {
+func (s *settings) load(ctx context.Context, progress io.Writer, destination string) (*project.Contents, error) {
 	if source := cmp.Or(s.options.Chart, s.options.Kustomization); source != "" {
 		fmt.Fprintf(progress, "Reading %s\n", source)
 	}
-	contents, err := project.LoadContents(ctx, &s.options, "")
+	contents, err := loadContents(ctx, &s.options, "", destination)
 	if err != nil || s.helmOperator == "" {
 		return contents, err
 	}
@@ -189,20 +190,36 @@ func showNextSteps(out io.Writer, folder string, skipped bool) {
 	fmt.Fprintln(out, "  make help                             # everything else")
 }
 
-// relativeTo returns the path of the runtime's checkout relative to the project, so that both can move together.
-func relativeTo(folder, runtimePath string) (string, error) {
+// relativeRuntime returns the path of the runtime's checkout relative to the project.
+func relativeRuntime(folder, runtimePath string) (string, error) {
 	if err := project.CheckRuntime(runtimePath); err != nil {
 		return "", fmt.Errorf("--runtime-path: %w", err)
 	}
-	absolute, err := filepath.Abs(runtimePath)
-	if err != nil {
-		return "", fmt.Errorf("--runtime-path: finding %s: %w", runtimePath, err)
+	return relativeTo(folder, runtimePath)
+}
+
+// relativeTo returns a path relative to the project, so that both can move together.
+func relativeTo(folder, other string) (string, error) {
+	absolute, err := filepath.Abs(other)
+	if err == nil {
+		absolute, err = filepath.Rel(folder, absolute)
 	}
-	relative, err := filepath.Rel(folder, absolute)
 	if err != nil {
-		return "", fmt.Errorf("--runtime-path: finding the way from %s to %s: %w", folder, runtimePath, err)
+		return "", fmt.Errorf("finding the way from %s to %s: %w", folder, other, err)
 	}
-	return filepath.ToSlash(relative), nil
+	return filepath.ToSlash(absolute), nil
+}
+
+// loadContents reads the contents of the project in source. If that is empty, it reads those that the options name, whose
+// paths become relative to the project in folder.
+func loadContents(ctx context.Context, options *project.Options, source, folder string) (*project.Contents, error) {
+	contents, err := project.LoadContents(ctx, options, source)
+	for _, origin := range []*string{&options.Chart, &options.Kustomization} {
+		if err == nil && source == "" && *origin != "" && !remote.Is(*origin) {
+			*origin, err = relativeTo(folder, *origin)
+		}
+	}
+	return contents, err
 }
 
 // version is the output of --version.

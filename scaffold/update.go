@@ -37,7 +37,7 @@ func (s *settings) update(ctx context.Context, given *pflag.FlagSet, out, progre
 	if given.Changed("chart") || given.Changed("kustomization") {
 		source, kept = "", ""
 	}
-	contents, err := project.LoadContents(ctx, recorded, source)
+	contents, err := loadContents(ctx, recorded, source, absolute)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (s *settings) override(recorded *project.Options, given *pflag.FlagSet, fol
 	}
 	switch {
 	case s.runtimePath != "":
-		relative, err := relativeTo(folder, s.runtimePath)
+		relative, err := relativeRuntime(folder, s.runtimePath)
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,9 @@ func writeChart(t *testing.T, version string, more map[string]string) string {
 func TestUpdateOfAnEditedChart(t *testing.T) {
 	t.Parallel()
 	const templates = "pkg/generator/chart/templates/"
-	folder := newProject(t, "--chart="+writeChart(t, "1.0.0", nil))
+	first, second := writeChart(t, "1.0.0", nil), writeChart(t, "2.0.0", nil)
+	folder := newProject(t, "--chart="+first)
+	checkRecorded(t, folder, first)
 	replace(t, folder, templates+"a.yaml", `one: "1"`, `one: "mine"`)
 	mine := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: mine\n"
 	if err := os.WriteFile(filepath.Join(folder, templates+"mine.yaml"), []byte(mine), 0o600); err != nil {
@@ -53,9 +55,10 @@ func TestUpdateOfAnEditedChart(t *testing.T) {
 			t.Fatalf("%v\n%s", err, shown)
 		}
 	}
-	if shown, err := scaffold(t, "--update", "--chart="+writeChart(t, "2.0.0", nil), folder); err != nil {
+	if shown, err := scaffold(t, "--update", "--chart="+second, folder); err != nil {
 		t.Fatalf("%v\n%s", err, shown)
 	}
+	checkRecorded(t, folder, second)
 	got := files(t, folder)
 	if content := got[templates+"a.yaml"]; !strings.Contains(content, `one: "mine"`) || !strings.Contains(content, `version: "2.0.0"`) {
 		t.Errorf("want the edit and the new version, got:\n%s", content)
@@ -65,6 +68,18 @@ func TestUpdateOfAnEditedChart(t *testing.T) {
 	}
 	if content, exists := got[templates+"old.yaml"]; exists {
 		t.Errorf("the removed file is back:\n%s", content)
+	}
+}
+
+// checkRecorded checks that the record of a project has the path of its chart relative to the project.
+func checkRecorded(t *testing.T, folder, chart string) {
+	t.Helper()
+	relative, err := filepath.Rel(folder, chart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if content := contentOf(t, filepath.Join(folder, ".scaffold/options.yaml")); !strings.Contains(content, "\nchart: "+relative+"\n") {
+		t.Errorf("want chart %s in the record, got:\n%s", relative, content)
 	}
 }
 
