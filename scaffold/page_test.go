@@ -34,7 +34,7 @@ func TestPage(t *testing.T) {
 	// operator is shown.
 	script := "set -m\ntrap 'cat operator.log || true; kill %1 || true; clm sandbox down || true' ERR\n" + commandsOf(t, "tutorials/operator-from-a-chart.md")
 	output := bash(t, checkout, script, homeOf(t)...)
-	for _, want := range []string{"release default/sample, revision 1, is ready", "release default/sample was deleted", "is up to date"} {
+	for _, want := range []string{"release default/sample, revision 1, is ready", "release default/sample, revision 2, is ready", "3/3 replicas available", "release default/sample was deleted", "is up to date"} {
 		if !strings.Contains(output, want) {
 			t.Errorf("want %q in the output, got:\n%s", want, output)
 		}
