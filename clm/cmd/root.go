@@ -126,7 +126,8 @@ installed in the cluster.`,
 	add(groupChange, newApplyCommand(e), newRollbackCommand(e), newTestCommand(e), newDeleteCommand(e), newAdoptCommand(e), newOrphanCommand(e), newMoveCommand(e),
 		newReconcileCommand(e), newUpCommand(e),
 		newRolloutCommand(e))
-	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(e), newLintCommand(e), newImagesCommand(e), newRbacCommand(e), newLsCommand(e), newHistoryCommand(e), newGetCommand(e),
+	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(e), newLintCommand(e), newImagesCommand(e), newRbacCommand(e),
+		newLsCommand(e), newHistoryCommand(e), newGetCommand(e),
 		newDriftCommand(e), newDoctorCommand(e), newStatusCommand(e), newTreeCommand(e), newEventsCommand(e), newLogsCommand(e), newWaitCommand(e))
 	charts := []*cobra.Command{
 		newShowCommand(e), newPullCommand(e), newDependencyCommand(e), newPackageCommand(e), newPushCommand(e), newRepoCommand(e), newRegistryCommand(e),

@@ -99,6 +99,11 @@ func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 	if err != nil {
 		return err
 	}
+	return o.print(e, generated)
+}
+
+// print writes the rendered objects to standard output, or into files.
+func (o templateOptions) print(e *environment, generated *sources.Generated) error {
 	objects := generated.Objects
 	encoded, failures := make([][]byte, len(objects)), make([]error, len(objects))
 	concurrent.Do(len(objects), func(i int) {

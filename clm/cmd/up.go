@@ -179,24 +179,8 @@ func (o *upOptions) run(command *cobra.Command, e *environment) error {
 	c := e.consent(o.yes || o.dryRun.isSet(), true)
 	defer c.Close()
 	c.context = f.contexts()
-	if err := f.plan(ctx, o.planFlags, c.needed() || o.compares()); err != nil {
-		return err
-	}
-	missing, err := f.missing(ctx)
-	if err != nil {
-		return err
-	}
-	if c.needed() || o.diff.show || o.dryRun.isSet() {
-		out := e.out
-		if !o.dryRun.isSet() {
-			out = c.out()
-		}
-		if err := f.show(out, o.diff); err != nil {
-			return err
-		}
-	}
-	f.nameMissing(missing)
-	if err := f.refusal(o.planFlags); err != nil || o.dryRun.isSet() {
+	missing, err := o.prepare(ctx, f, c)
+	if err != nil || o.dryRun.isSet() {
 		return err
 	}
 	if pending := f.pending(); len(pending) > 0 {
@@ -211,6 +195,28 @@ func (o *upOptions) run(command *cobra.Command, e *environment) error {
 		return err
 	}
 	return f.delete(ctx, deleteOptions{Limits: o.Limits, operationFlags: o.operationFlags}, missing)
+}
+
+// prepare makes the plans, shows them if necessary, and returns the releases that are not in the file any more.
+func (o *upOptions) prepare(ctx context.Context, f *fleet, c consent) ([]recordedRelease, error) {
+	if err := f.plan(ctx, o.planFlags, c.needed() || o.compares()); err != nil {
+		return nil, err
+	}
+	missing, err := f.missing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c.needed() || o.diff.show || o.dryRun.isSet() {
+		out := f.out
+		if !o.dryRun.isSet() {
+			out = c.out()
+		}
+		if err := f.show(out, o.diff); err != nil {
+			return nil, err
+		}
+	}
+	f.nameMissing(missing)
+	return missing, f.refusal(o.planFlags)
 }
 
 // contexts names the contexts in which there are releases.
@@ -389,11 +395,13 @@ func (e *environment) inContext(command *cobra.Command, name string) *environmen
 		if same == nil {
 			return
 		}
-		if list, isList := given.Value.(pflag.SliceValue); isList {
-			_ = same.Value.(pflag.SliceValue).Replace(list.GetSlice()) //nolint:forcetypeassert // it is of the same type
-			return
+		list, isList := given.Value.(pflag.SliceValue)
+		sameList, _ := same.Value.(pflag.SliceValue)
+		if isList && sameList != nil {
+			_ = sameList.Replace(list.GetSlice()) // it was valid
+		} else {
+			_ = same.Value.Set(given.Value.String())
 		}
-		_ = same.Value.Set(given.Value.String()) // it was valid
 	})
 	*other.kube.Context = name
 	return &other

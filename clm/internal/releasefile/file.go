@@ -316,31 +316,19 @@ func (f *File) members(folder, name string, options Options) ([]Member, error) {
 		if len(release.Environments) > 0 && !slices.Contains(release.Environments, options.Environment) {
 			continue
 		}
-		inherits := len(release.Values)+len(release.ValuesFiles) == 0
+		member := Member{Inherits: len(release.Values)+len(release.ValuesFiles) == 0}
 		release.Settings = f.Defaults.under(f.Environments[options.Environment].Settings).under(release.Settings)
-		if release.Namespace == "" {
-			var err error
-			if release.Namespace, err = options.Namespace(release.Context); err != nil {
-				return nil, err
-			}
-		}
-		if err := checkLabels(release.Labels); err != nil {
-			return nil, fmt.Errorf("release %s: labels: %w", release.Name, err)
+		if err := release.complete(options); err != nil {
+			return nil, fmt.Errorf("release %s: %w", release.Name, err)
 		}
 		release.Labels[FileLabel] = name
-		if timeout := release.Timeout; timeout != nil && timeout.Duration < 0 {
-			return nil, fmt.Errorf("release %s: timeout: %s is negative; 0 means no limit", release.Name, timeout.Duration)
-		}
-		if problems := validation.IsDNS1123Label(release.Namespace); len(problems) > 0 {
-			return nil, fmt.Errorf("release %s: namespace: %q is not a valid namespace name: %s", release.Name, release.Namespace, strings.Join(problems, ", "))
-		}
 		for i, source := range release.Sources {
 			release.Sources[i] = within(folder, source)
 		}
 		for i, file := range release.ValuesFiles {
 			release.ValuesFiles[i] = absolute(folder, file)
 		}
-		member := Member{Release: release, Inherits: inherits}
+		member.Release = release
 		if slices.ContainsFunc(members, func(other Member) bool {
 			return cmp.Or(other.Context, options.Context) == cmp.Or(member.Context, options.Context) && other.Namespace == member.Namespace && other.Name == member.Name
 		}) {
@@ -352,6 +340,25 @@ func (f *File) members(folder, name string, options Options) ([]Member, error) {
 		return nil, errors.New("there are no releases in it, or none in this environment")
 	}
 	return sorted(members)
+}
+
+// complete sets the namespace, and refuses invalid settings.
+func (r *Release) complete(options Options) (err error) {
+	if r.Namespace == "" {
+		if r.Namespace, err = options.Namespace(r.Context); err != nil {
+			return err
+		}
+	}
+	if problems := validation.IsDNS1123Label(r.Namespace); len(problems) > 0 {
+		return fmt.Errorf("namespace: %q is not a valid namespace name: %s", r.Namespace, strings.Join(problems, ", "))
+	}
+	if r.Timeout != nil && r.Timeout.Duration < 0 {
+		return fmt.Errorf("timeout: %s is negative; 0 means no limit", r.Timeout.Duration)
+	}
+	if err := checkLabels(r.Labels); err != nil {
+		return fmt.Errorf("labels: %w", err)
+	}
+	return nil
 }
 
 // under returns these settings with others laid over them.

@@ -83,8 +83,12 @@ func TestFile(t *testing.T) {
 	}
 	got := []any{web.Sources, web.ValuesFiles, web.Needs, web.Recorded, web.Labels, *web.CreateNamespace, members[0].Timeout.Duration.String(), members[0].Values["replicas"]}
 	want := []any{
-		[]string{"chart", "oci://registry.example.com/web"}, []string{"common.yaml", "env/prod.yaml", "web.yaml"}, []int{0, 1}, []string{"db"},
-		map[string]string{"team": "shop", FileLabel: "shop.prod"}, true, "10m0s", float64(3),
+		[]string{"chart", "oci://registry.example.com/web"},
+		[]string{"common.yaml", "env/prod.yaml", "web.yaml"},
+		[]int{0, 1},
+		[]string{"db"},
+		map[string]string{"team": "shop", FileLabel: "shop.prod"},
+		true, "10m0s", float64(3),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -98,7 +102,7 @@ func TestBadFiles(t *testing.T) {
 	t.Parallel()
 	const db = "\n- {name: db, sources: [chart]}"
 	for _, test := range []struct{ content, environment, want string }{
-		{"name: shop\nreleases: [{nmae: web}]", "", `unknown field "nmae"`},
+		{"name: shop\nreleases: [{title: web}]", "", `unknown field "title"`},
 		{"releases: []", "", `name: "" is not a valid name of a file`},
 		{"name: shop\nkind: Release", "", `kind: "Release" is not known; must be Releases`},
 		{"name: shop\napiVersion: v1", "", `apiVersion: "v1" is not known; must be clm.cs.sap.com/v1alpha1`},

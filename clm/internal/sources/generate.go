@@ -124,9 +124,6 @@ func (s *Set) generate(ctx context.Context, namespace, name string) ([]client.Ob
 		if err != nil {
 			return nil, nil, fmt.Errorf("generating from %s: %w", displayed(m.Reference), err)
 		}
-		if s.skipDefinitions && m.Kind == Chart {
-			objects = slices.DeleteFunc(objects, isDefinition)
-		}
 		for _, object := range objects {
 			key := types.IDOf(object)
 			key.Namespace = cmp.Or(key.Namespace, namespace)
@@ -196,6 +193,9 @@ func (m member) generate(ctx context.Context, i int, namespace string, name stri
 			return nil, fmt.Errorf("unexpected object of type %T", object)
 		}
 		result[j] = &originated{Unstructured: plain, member: i, origin: cmp.Or(files[object], displayed(m.Reference))}
+	}
+	if m.skipsDefinitions {
+		result = slices.DeleteFunc(result, isDefinition)
 	}
 	return result, nil
 }

@@ -52,6 +52,8 @@ type member struct {
 	chart        *internalhelm.Chart // only if Options.KeepCharts is set
 	takesValues  bool
 	takesVersion bool
+	// skipsDefinitions leaves out the folders crds of a chart.
+	skipsDefinitions bool
 }
 
 // load loads the source of a reference.
@@ -223,6 +225,8 @@ func loadChart(reference string, fsys fs.FS, name string, options Options) (memb
 		generator:   generator,
 		chart:       kept,
 		takesValues: true,
+
+		skipsDefinitions: options.SkipDefinitions,
 	}, nil
 }
 

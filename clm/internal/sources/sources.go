@@ -85,7 +85,6 @@ type Set struct {
 	// chartHooks and otherHooks convert the annotations of other tools in charts and in other sources; nil if they are
 	// not honored. Helm's hooks are always honored in charts.
 	chartHooks, otherHooks *manifests.HookTransformer
-	skipDefinitions        bool
 }
 
 // Load loads the sources of the references, and the values. It fails if there are values, but no source that takes any.
@@ -94,7 +93,7 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 		return nil, errors.New("no source was given")
 	}
 	input := &input{stdin: options.Stdin}
-	set := &Set{skipDefinitions: options.SkipDefinitions}
+	set := &Set{}
 	var err error
 	if set.values, err = loadValues(ctx, input, options); err != nil {
 		return nil, err
@@ -220,8 +219,10 @@ func (s *Set) Over(values map[string]any) *Set {
 	return &set
 }
 
-// SkipsDefinitions reports whether Options.SkipDefinitions was set.
-func (s *Set) SkipsDefinitions() bool { return s.skipDefinitions }
+// SkipsDefinitions reports whether Options.SkipDefinitions was set for a chart.
+func (s *Set) SkipsDefinitions() bool {
+	return slices.ContainsFunc(s.members, func(m member) bool { return m.skipsDefinitions })
+}
 
 // UnknownIn is a value that no source takes.
 type UnknownIn struct {
