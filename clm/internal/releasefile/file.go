@@ -209,7 +209,9 @@ func (o Options) choose(document *yamlv3.Node) (map[string]string, error) {
 	if err := expand(given, "", o.getenv); err != nil {
 		return nil, err
 	}
-	return variables, given.Decode(&variables)
+	err := given.Decode(&variables)
+	given.Content = nil // they are not expanded again
+	return variables, err
 }
 
 // valueOf returns the value of a key in a mapping, or, without a key, the content of a document; nil if there is none.
