@@ -183,11 +183,14 @@ func caches(t *testing.T) []string {
 var (
 	someDuration = regexp.MustCompile(`\b\d+(\.\d+)?(m|µ)?s\b`)
 	someSuffix   = regexp.MustCompile(`\b([a-z]+)-[0-9a-f]{6,10}(-[a-z0-9]{5})?\b`)
+	someTime     = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT[\d:]+Z`)
+	someUser     = regexp.MustCompile(`\b[\w.-]+@[\w.-]+\s`)
 	someSpace    = regexp.MustCompile(`\s+`)
 )
 
-// lines returns what is the same each time: not durations, names that controllers choose, and what is waited for.
+// lines returns what is the same each time: not durations, times, users, names that controllers choose, and what is waited for.
 func lines(output string) []string {
+	output = someUser.ReplaceAllString(someTime.ReplaceAllString(output, "TIME"), "USER ")
 	output = someSuffix.ReplaceAllString(someDuration.ReplaceAllString(output, "AGE"), "$1-SUFFIX")
 	var lines []string
 	for line := range strings.Lines(output) {

@@ -151,7 +151,7 @@ func (o *packageOptions) run(ctx context.Context, e *environment, folder string)
 			return "", err
 		}
 	}
-	chart, err := helm.Read(nil, folder)
+	chart, err := helm.ReadLocal(folder)
 	if err != nil {
 		return "", err
 	}

@@ -155,6 +155,19 @@ func TestChartsInARegistry(t *testing.T) {
 	h.expectError("a signature of others", given("dependency", "build", parent, "--verify", "--keyring", other), "verifying the signature of web-1.1.0.tgz")
 	h.expect("the signature was pushed, and is valid", given("dependency", "build", parent, "--verify", "--keyring", public), "web 1.1.0")
 
+	verified := func(keyring string, sources ...string) []string {
+		return given(append(append([]string{"template", "web"}, sources...), "--verify", "--keyring", keyring)...)
+	}
+	h.expectError("a source with a signature of others", verified(other, charts+"/web"), "verifying the signature of web-1.1.0.tgz")
+	h.expect("a source with a valid signature", verified(public, charts+"/web"), "name: a")
+	h.expect("a package on this machine", verified(public, file), "name: a")
+	h.expectError("a folder", verified(public, chart), "unpacked charts cannot be verified")
+	h.expectError("standard input", verified(public, file, "-"), "it has no signature: only packaged charts have one")
+	if err := os.WriteFile(file, append([]byte(h.read(file)), 0), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.expectError("it was changed", verified(public, file), "sha256 sum does not match")
+
 	h.expect("out", []string{"registry", "logout", r.host}, "Removing login credentials for "+r.host)
 	h.expectError("nobody is known any more", given("show", "chart", charts+"/web"), "user name and password are missing or wrong")
 	h.expect("credentials for one command", given("show", "chart", charts+"/web", "--username", "me", "--password", "secret"), "name: web")
@@ -209,6 +222,13 @@ func TestPackage(t *testing.T) {
 	h.expect("it is fetched", []string{"package", chart, "-d", dist, "-u", "--plain-http", "--app-version", "7"}, "Saved: "+filepath.Join(dist, "web-1.0.0.tgz"))
 	h.expect("it is in the package", []string{"dependency", "list", filepath.Join(dist, "web-1.0.0.tgz")}, "db ^1 1.0.0 1.0.0 @shop ok")
 	h.expect("so is the version of the application", []string{"show", "chart", filepath.Join(dist, "web-1.0.0.tgz")}, `appVersion: "7"`)
+	if err := os.Symlink("/etc/hostname", filepath.Join(chart, "secret.txt")); err != nil {
+		t.Fatal(err)
+	}
+	h.expectError("a link that leads out", []string{"package", chart, "-d", dist}, "path escapes from parent")
+	if err := os.Remove(filepath.Join(chart, "secret.txt")); err != nil {
+		t.Fatal(err)
+	}
 	h.expectError("no version", []string{"package", chart, "-d", dist, "--version", "new"}, `version "new" is invalid`)
 	private, _ := h.keys("release")
 	signed := []string{"package", chart, "-d", dist, "--sign", "--keyring", private, "--key"}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,6 +100,11 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 func addRemoteFlags(flags *pflag.FlagSet, o *remote.Options) {
 	flags.StringVar(&o.Version, "version", "", "`version` of charts and artifacts whose references have none, or a range such as ^1.2 (default the latest stable version)")
 	addAccessFlags(flags, o)
+	flags.BoolVar(&o.Verify, "verify", false, "refuse charts without a valid signature by a key in --keyring, and sources that cannot have one")
+	home, _ := os.UserHomeDir()
+	o.Keyring = filepath.Join(home, ".gnupg", "pubring.gpg")
+	keyring := flags.VarPF(filePath(&o.Keyring), "keyring", "", "`file` with the public keys for --verify (default that of GnuPG, ~/.gnupg/pubring.gpg)")
+	keyring.DefValue = "" // it differs from user to user
 }
 
 // addAccessFlags adds the flags for credentials and connections.

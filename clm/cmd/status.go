@@ -262,7 +262,11 @@ func describeSource(source releases.Source) string {
 	if source.Name != "" {
 		text += ", from"
 	}
-	return text + " " + source.Reference + fetchedText(source, len(source.Digest))
+	text += " " + source.Reference + fetchedText(source, len(source.Digest))
+	if source.SignedBy != "" {
+		text += ", signed by " + source.SignedBy
+	}
+	return text
 }
 
 func (v statusView) paintState(style display.Style) string {

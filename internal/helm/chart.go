@@ -265,7 +265,7 @@ func describe(parsed *chart.Chart, declared *chart.Dependency) Dependency {
 	dependency := Dependency{Name: declared.Name, Alias: declared.Alias, Version: declared.Version, Repository: declared.Repository}
 	if parsed.Lock != nil {
 		for _, locked := range parsed.Lock.Dependencies {
-			if locked.Name == declared.Name && (dependency.Locked == "" || Satisfies(locked.Version, declared.Version)) {
+			if locked != nil && locked.Name == declared.Name && (dependency.Locked == "" || Satisfies(locked.Version, declared.Version)) {
 				dependency.Locked = locked.Version
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -23,6 +24,23 @@ func Read(fsys fs.FS, path string) (*Chart, error) {
 		return nil, err
 	}
 	return &Chart{parsed: parsed, fingerprint: fingerprint(files)}, nil
+}
+
+// ReadLocal is Read for a path of the operating system. Of a folder, it follows no symbolic links that lead out of it.
+func ReadLocal(path string) (*Chart, error) {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return Read(nil, path)
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	chart, err := Read(root.FS(), ".")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return chart, nil
 }
 
 // Save packages the chart as the file NAME-VERSION.tgz in a folder, and returns the path of that file. It creates the

@@ -82,10 +82,15 @@ func (t taken) addDefaults(path string, values map[string]any) {
 
 // addSchema adds what a schema describes, or a list of schemas. The root is that of the file; refs are the references
 // that led to the schema. A map is whole if keys of any name are described, or a reference leads to itself or elsewhere.
-func (t taken) addSchema(path string, root map[string]any, schema any, refs ...string) {
+// So is one for which the budget, a number of schemas, is spent.
+func (t taken) addSchema(path string, root map[string]any, schema any, budget *int, refs ...string) {
+	if *budget--; *budget < 0 {
+		t.set(path, true)
+		return
+	}
 	parts, _ := schema.([]any)
 	for _, part := range parts {
-		t.addSchema(path, root, part, refs...)
+		t.addSchema(path, root, part, budget, refs...)
 	}
 	keywords, _ := schema.(map[string]any)
 	for keyword, value := range keywords {
@@ -95,29 +100,32 @@ func (t taken) addSchema(path string, root map[string]any, schema any, refs ...s
 			ref := fmt.Sprint(value)
 			target, found, _ := unstructured.NestedFieldNoCopy(root, strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
 			if found = found && !slices.Contains(refs, ref); found {
-				t.addSchema(path, root, target, append(slices.Clip(refs), ref)...)
+				t.addSchema(path, root, target, budget, append(slices.Clip(refs), ref)...)
 			}
 			t.set(path, !found)
 		case "allOf", "anyOf", "oneOf", "if", "then", "else":
-			t.addSchema(path, root, value, refs...)
+			t.addSchema(path, root, value, budget, refs...)
 		case "additionalProperties", "unevaluatedProperties", "patternProperties":
 			t.set(path, isMap || value == true)
 		case "properties":
 			for key, property := range inner {
-				t.addSchema(t.add(path, key), root, property, refs...)
+				t.addSchema(t.add(path, key), root, property, budget, refs...)
 			}
 		}
 	}
 }
 
+// maxSchemas is how many schemas of a chart are read, with those to which references lead again and again.
+const maxSchemas = 100_000
+
 var (
 	// valuesRead matches a chain of fields after .Values, which has methods, too, and literal keys if the chain is the
 	// argument of a function that gets a value by its key. It also matches an access to Values by that name.
 	valuesRead = regexp.MustCompile(`(?:[\s({|](index|get|hasKey)\s+[$\w.]*)?\.Values\b(?:\.(?:AsMap|Encode|PathValue|Table|YAML)\b|((?:\.[\pL\pN_]+)*))((?:\s+"[^"\\\s]+")*)` +
-		`|\b(?:index|get|dig|pluck)\s[^{}]*"Values"`)
+		`|\b(?:index|get|dig|pluck)\s[^{}]{0,200}"Values"`)
 	// include matches an include, except for files of the same chart, with the name of the template or the beginning of an
 	// expression for it.
-	include = regexp.MustCompile(`\b(?:include|template)\s+(?:\(printf? (?:"[^"]*" )?[$\w.]*\.Template\.BasePath|\\?["\x60]([^"\x60\\%]+)["\x60\\]|([$.("\x60\\]))`)
+	include = regexp.MustCompile(`\b(?:include|template)\s+(?:\(printf? (?:"[^"]*" )?[$\w.]*\.Template\.BasePath|\\?["\x60]([^"\x60\\%]+)["\x60\\]|([$.("\x60\\%]))`)
 	// plainKey matches keys that need no quotes.
 	plainKey = regexp.MustCompile(`^[\pL\pN_-]+$`)
 )
@@ -192,7 +200,8 @@ func (r *reading) add(path string, parsed *chart.Chart) {
 	r.taken.addDefaults(path, parsed.Values)
 	var schema map[string]any
 	_ = json.Unmarshal(parsed.Schema, &schema) // a broken one has its own message
-	r.taken.addSchema(path, schema, schema)
+	budget := maxSchemas
+	r.taken.addSchema(path, schema, schema, &budget)
 	for _, template := range r.templatesOf(parsed) {
 		r.taken.addReads(path, template)
 	}

@@ -4,6 +4,7 @@
 package helm
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -125,6 +126,15 @@ func TestUnknownValues(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+	// References that lead to more and more schemas count as everything.
+	many := `{"$ref": "#/definitions/x0", "definitions": {`
+	for i := range 40 {
+		many += fmt.Sprintf(`"x%d": {"properties": {"x": {"$ref": "#/definitions/x%[2]d"}, "y": {"$ref": "#/definitions/x%[2]d"}}},`, i, i+1)
+	}
+	many += `"x40": {}}}`
+	if found, err := load(t, files{"Chart.yaml": metadata("top"), "values.schema.json": many}).UnknownValues(map[string]any{"z": 1}); err != nil || len(found) != 1 {
+		t.Errorf("want an end, and what is certain, got %v, %v", found, err)
 	}
 	if _, err := load(t, minimal).UnknownValues(map[string]any{"a": func() {}}); err == nil || !strings.Contains(err.Error(), "value a ") {
 		t.Errorf("want an error about the value, got %v", err)

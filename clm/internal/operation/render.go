@@ -183,7 +183,7 @@ func inputs(content releases.Content, revision releases.Revision) (string, error
 	}
 	sources := make([]releases.Source, len(revision.Sources))
 	for i, source := range revision.Sources {
-		source.Reference, source.Digest = "", "" // equal content is the same revision
+		source.Reference, source.Digest, source.SignedBy = "", "", "" // equal content is the same revision
 		sources[i] = source
 	}
 	all := map[string]any{"values": content.Values, "manifest": objects, "sources": sources, "policies": revision.Policies}

@@ -236,6 +236,7 @@ func TestHostileArtifacts(t *testing.T) {
 		{"a file that is none", []layer{of(&tar.Header{Name: "a.yaml", Typeflag: tar.TypeFifo})}, "", "unpacking a.yaml: it is neither a file nor a directory nor a symbolic link"},
 		{"too large", []layer{{"", fluxContent, files{"a": strings.Repeat("x", 101<<20)}.archive(t)}}, "", "unpacking a: the files together, each with 1 KiB in addition to its content, are larger than 100 MiB"},
 		{"too many", []layer{{"", fluxContent, compressed(t, many)}}, "", "larger than 100 MiB"},
+		{"too deep", []layer{of(file(strings.Repeat("a/", 5000)+"a"), "x")}, "", "its name has 10001 bytes; must be at most 4096"},
 		{"no such folder", []layer{of(file("a.yaml"), "x")}, "//deploy", "stat deploy: no such file or directory"},
 		{"a folder out of it", []layer{of(file("a.yaml"), "x")}, "//../x", "must be oci://HOST/PATH"},
 		{"neither a chart nor anything else", []layer{of(file("a.txt"), "x")}, "", "the directory has neither Chart.yaml nor a kustomization file nor files"},

@@ -61,7 +61,9 @@ func load(ctx context.Context, reference string, input *input, options Options) 
 	if err := ctx.Err(); err != nil {
 		return member{}, err
 	}
-	if reference == stdinReference {
+	if reference == stdinReference && options.Remote.Verify {
+		return member{}, errors.New("it has no signature: only packaged charts have one")
+	} else if reference == stdinReference {
 		return loadManifests(ctx, reference, []string{stdinReference}, input)
 	}
 	found, err := remote.Find(reference)
@@ -71,7 +73,16 @@ func load(ctx context.Context, reference string, input *input, options Options) 
 	case found != nil:
 		return loadRemote(ctx, reference, *found, options)
 	}
-	return loadPath(ctx, reference, reference, input, options)
+	if !options.Remote.Verify {
+		return loadPath(ctx, reference, reference, input, options)
+	}
+	signedBy, err := remote.Verify(reference, options.Remote.Keyring)
+	if err != nil {
+		return member{}, err
+	}
+	loaded, err := loadPath(ctx, reference, reference, input, options)
+	loaded.SignedBy = signedBy
+	return loaded, err
 }
 
 // loadPath loads the file or folder at a path, which is the reference itself or what was fetched for it.
@@ -138,7 +149,7 @@ func loadRemote(ctx context.Context, text string, reference remote.Reference, op
 	if err != nil && strings.Contains(err.Error(), folder) {
 		err = errors.New(strings.ReplaceAll(err.Error(), folder+string(filepath.Separator), ""))
 	}
-	loaded.takesVersion, loaded.Digest = reference.TakesVersion(), fetched.Digest
+	loaded.takesVersion, loaded.Digest, loaded.SignedBy = reference.TakesVersion(), fetched.Digest, fetched.SignedBy
 	return loaded, err
 }
 

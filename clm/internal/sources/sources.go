@@ -196,7 +196,12 @@ func AllValues(ctx context.Context, recorded []releases.Source, values map[strin
 		if source.Kind != Chart {
 			continue
 		}
-		loaded, err := load(ctx, source.Reference, &input{}, Options{KeepCharts: true, Remote: remote.Options{Version: source.Version}})
+		options := Options{KeepCharts: true, Remote: remote.Options{Version: source.Version}}
+		pinned := remote.Pinned(source.Reference, source.Digest)
+		if pinned != source.Reference {
+			options.Remote.Version = ""
+		}
+		loaded, err := load(ctx, pinned, &input{}, options)
 		if err == nil && (loaded.Name != source.Name || loaded.Version != source.Version) {
 			err = fmt.Errorf("it is %s %s now; the revision was made from %s %s", loaded.Name, loaded.Version, source.Name, source.Version)
 		}

@@ -31,8 +31,13 @@ func ReadChart(ctx context.Context, text string, options Options) (chart *helm.C
 		return nil, File{}, fmt.Errorf("reading the chart: %w", err)
 	case options.Version != "" && (reference == nil || !reference.TakesVersion()):
 		return nil, File{}, fmt.Errorf("version %s is given, but the chart has a version already", options.Version)
+	case reference == nil && options.Verify:
+		if _, err := Verify(text, options.Keyring); err != nil {
+			return nil, File{}, err
+		}
+		fallthrough
 	case reference == nil:
-		chart, err = helm.Read(nil, text)
+		chart, err = helm.ReadLocal(text)
 		return chart, File{}, err
 	}
 	if packaged, err = reference.Fetch(ctx, options); err == nil {

@@ -20,7 +20,6 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
-	"helm.sh/helm/v3/pkg/downloader"
 	"helm.sh/helm/v3/pkg/repo"
 	"sigs.k8s.io/yaml"
 
@@ -186,7 +185,7 @@ func (b *build) get(ctx context.Context, dependency *chart.Dependency) (File, er
 		reference.chart = dependency.Name
 	}
 	reference.version = dependency.Version
-	options := Options{PlainHTTP: b.options.PlainHTTP, CAFile: b.options.CAFile, provenance: b.options.Verify}
+	options := Options{PlainHTTP: b.options.PlainHTTP, CAFile: b.options.CAFile, Verify: b.options.Verify, Keyring: b.options.Keyring}
 	i := slices.IndexFunc(b.known, func(entry *repo.Entry) bool {
 		return strings.TrimSuffix(entry.URL, "/") == strings.TrimSuffix(dependency.Repository, "/")
 	})
@@ -194,11 +193,7 @@ func (b *build) get(ctx context.Context, dependency *chart.Dependency) (File, er
 		reference.repository = b.known[i]
 		options.CAFile = cmp.Or(b.known[i].CAFile, options.CAFile)
 	}
-	file, err := reference.Fetch(ctx, options)
-	if err == nil && b.options.Verify {
-		err = b.verify(file)
-	}
-	return file, err
+	return reference.Fetch(ctx, options)
 }
 
 // pack packages a chart from a folder. Its version must be in the range.
@@ -224,23 +219,6 @@ func (b *build) pack(folder, version string) (File, error) {
 	}
 	content, err := os.ReadFile(archive)
 	return File{Content: content, version: parsed.Metadata.Version}, err
-}
-
-// verify checks the signature of a chart.
-func (b *build) verify(file File) error {
-	temporary, err := os.MkdirTemp("", "clm-dependency-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(temporary) }()
-	archive := filepath.Join(temporary, filepath.Base(file.Name))
-	if err := errors.Join(os.WriteFile(archive, file.Content, 0o600), os.WriteFile(archive+".prov", file.provenance, 0o600)); err != nil {
-		return err
-	}
-	if _, err := downloader.VerifyChart(archive, b.options.Keyring); err != nil {
-		return fmt.Errorf("verifying the signature of %s: %w", file.Name, err)
-	}
-	return nil
 }
 
 // replace writes archives to the charts folder. They replace all packages of declared and locked dependencies.

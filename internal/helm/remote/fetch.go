@@ -57,8 +57,10 @@ type Options struct {
 	// any server certificate, and whether all origins may get the credentials.
 	certFile, keyFile         string
 	insecure, passCredentials bool
-	// provenance also fetches the signature of a chart.
-	provenance bool
+	// Verify requires a valid signature of the chart, as "helm package --sign" makes it, by a key in Keyring, a file.
+	// Defaults to false.
+	Verify  bool
+	Keyring string
 }
 
 // File is a fetched file, or a folder.
@@ -71,6 +73,9 @@ type File struct {
 	Folder string
 	// Digest identifies what was fetched: sha256:HEX of a manifest in a registry or of a file at a URL, or a commit.
 	Digest string
+
+	// SignedBy is the name of the key with which a chart was signed, and its fingerprint, if that was verified.
+	SignedBy string
 
 	// version is the version of a chart from a repository or registry, provenance its signature if requested.
 	version    string
@@ -87,7 +92,11 @@ func (r Reference) Fetch(ctx context.Context, options Options) (File, error) {
 		return File{}, err
 	}
 	defer f.client.CloseIdleConnections()
-	return f.fetch(ctx, r)
+	file, err := f.fetch(ctx, r)
+	if err == nil && options.Verify {
+		file.SignedBy, err = file.verify(options.Keyring)
+	}
+	return file, err
 }
 
 func (f *fetcher) fetch(ctx context.Context, r Reference) (File, error) {
@@ -100,7 +109,7 @@ func (f *fetcher) fetch(ctx context.Context, r Reference) (File, error) {
 	case r.chart != "":
 		return f.fromRepository(ctx, r)
 	default:
-		return f.get(ctx, r.url)
+		return f.getSigned(ctx, r.url)
 	}
 }
 
@@ -219,20 +228,28 @@ func (f *fetcher) fromRepository(ctx context.Context, reference Reference) (File
 		// A token in the query of the repository's URL applies to all its files.
 		target.RawQuery = base.RawQuery
 	}
-	fetched, err := f.get(ctx, target)
+	fetched, err := f.getSigned(ctx, target)
 	if err != nil {
 		return File{}, fmt.Errorf("fetching version %s of chart %s: %w", found.Version, reference.chart, err)
 	}
 	fetched.version = found.Version
-	if f.options.provenance {
-		target.Path += ".prov"
-		signature, err := f.get(ctx, target)
-		if err != nil {
-			return File{}, fmt.Errorf("fetching the signature of version %s of chart %s: %w", found.Version, reference.chart, err)
-		}
-		fetched.provenance = signature.Content
-	}
 	return fetched, nil
+}
+
+// getSigned also fetches the signature of a chart if it is to be verified.
+func (f *fetcher) getSigned(ctx context.Context, from *url.URL) (File, error) {
+	file, err := f.get(ctx, from)
+	if err != nil || !f.options.Verify {
+		return file, err
+	}
+	beside := *from
+	beside.Path, beside.RawPath = from.Path+signatureSuffix, ""
+	signature, err := f.get(ctx, &beside)
+	if err != nil {
+		return File{}, fmt.Errorf("fetching the signature: %w", err)
+	}
+	file.provenance = signature.Content
+	return file, nil
 }
 
 // find returns the newest matching version of the chart. It has at least one URL.
@@ -310,13 +327,16 @@ func (f *fetcher) pullFrom(ctx context.Context, client *registry.Client, reposit
 	if reference.folder != "." {
 		return File{}, fmt.Errorf("it is a chart, which is used as a whole; leave out //%s", reference.folder)
 	}
-	pulled, err := client.Pull(reference.url.Host+reference.url.Path+"@"+digest, registry.PullOptWithChart(true), registry.PullOptWithProv(f.options.provenance))
+	pulled, err := client.Pull(reference.url.Host+reference.url.Path+"@"+digest, registry.PullOptWithChart(true), registry.PullOptWithProv(f.options.Verify))
 	if err != nil {
 		return File{}, err
 	}
 	meta := pulled.Chart.Meta
+	if meta == nil {
+		return File{}, errors.New("the chart has no metadata")
+	}
 	file := File{Name: fmt.Sprintf("%s-%s.tgz", meta.Name, meta.Version), Content: pulled.Chart.Data, Digest: digest, version: meta.Version}
-	if f.options.provenance {
+	if f.options.Verify {
 		file.provenance = pulled.Prov.Data
 	}
 	return file, nil
@@ -512,6 +532,26 @@ func withoutFolder(path string) (before, folder string, ok bool) {
 	before, folder, _ = strings.Cut(path, "//")
 	folder = cmp.Or(strings.TrimSuffix(folder, "/"), ".")
 	return before, folder, fs.ValidPath(folder)
+}
+
+// Pinned returns a reference to exactly what was fetched: an artifact or a chart in a registry by its digest, and a commit
+// of a Git repository. Others stay as they are.
+func Pinned(reference, digest string) string {
+	if digest == "" {
+		return reference
+	}
+	if strings.HasPrefix(reference, schemeOCI+"://") {
+		name, _, _ := strings.Cut(reference, "@")
+		if i := strings.LastIndex(name, ":"); i > strings.LastIndex(name, "/") {
+			name = name[:i]
+		}
+		return name + "@" + digest
+	}
+	if strings.HasPrefix(reference, gitPrefix) {
+		name, _, _ := strings.Cut(reference, "?")
+		return name + "?ref=" + digest
+	}
+	return reference
 }
 
 // TakesVersion reports whether Options.Version applies because the reference has no version.

@@ -107,6 +107,9 @@ func (r Reference) git(ctx context.Context, folder string, options Options, argu
 	}
 	confine(command)
 	_, err := command.Output() // which keeps the beginning and the end of standard error
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil // git was successful, but has left a process
+	}
 	var failed *exec.ExitError
 	if ctx.Err() != nil || !errors.As(err, &failed) {
 		return cmp.Or(context.Cause(ctx), err)

@@ -5,6 +5,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,6 +79,9 @@ func UpdateIndex(ctx context.Context, of *Repository, plainHTTP bool) error {
 	if err != nil {
 		return err
 	}
+	const limit = 2 * time.Minute // as in Helm, others may wait for the lock
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	f, err := newFetcher(ctx, address, Options{PlainHTTP: plainHTTP}.withRepository(of))
 	if err != nil {
 		return err
@@ -148,5 +152,10 @@ func changeRepositories(ctx context.Context, change func(known *repo.File) error
 	if err != nil {
 		return err
 	}
-	return known.WriteFile(file, 0o600)
+	if resolved, err := filepath.EvalSymlinks(file); err == nil {
+		file = resolved
+	}
+	// A process that dies meanwhile leaves the former file.
+	next := file + ".new"
+	return cmp.Or(known.WriteFile(next, 0o600), os.Rename(next, file))
 }

@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/content"
@@ -33,8 +34,9 @@ type unpacker struct {
 	root *os.Root
 	// left is the number of bytes that may still be written.
 	left int64
-	// links are the paths of symbolic links.
-	links []string
+	// links are the paths of symbolic links, and folders those of folders that were counted.
+	links   []string
+	folders map[string]bool
 	// comment is the commit of an archive that git has written.
 	comment string
 }
@@ -49,7 +51,7 @@ func unpack(folder string, write func(files *unpacker) error) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	files := &unpacker{root: root, left: maxUnpacked}
+	files := &unpacker{root: root, left: maxUnpacked, folders: map[string]bool{}}
 	err = write(files)
 	for _, link := range files.links {
 		if _, broken := root.Stat(link); err == nil && broken != nil && !errors.Is(broken, fs.ErrNotExist) {
@@ -110,7 +112,7 @@ func (u *unpacker) tar(ctx context.Context, from io.Reader) error {
 			err = u.file(name, archive)
 		case tar.TypeSymlink:
 			u.links = append(u.links, name)
-			err = errors.Join(u.root.MkdirAll(path.Dir(name), 0o700), u.root.Symlink(entry.Linkname, name))
+			err = cmp.Or(u.makeFolders(name), u.root.Symlink(entry.Linkname, name))
 		default:
 			err = errors.New("it is neither a file nor a directory nor a symbolic link")
 		}
@@ -123,7 +125,22 @@ func (u *unpacker) tar(ctx context.Context, from io.Reader) error {
 // file writes a file, and creates the folders above it.
 func (u *unpacker) file(name string, from io.Reader) error {
 	content, err := io.ReadAll(io.LimitReader(from, u.left+1))
-	return cmp.Or(err, u.count(int64(len(content))), u.root.MkdirAll(path.Dir(name), 0o700), u.root.WriteFile(name, content, 0o600))
+	return cmp.Or(err, u.count(int64(len(content))), u.makeFolders(name), u.root.WriteFile(name, content, 0o600))
+}
+
+// makeFolders creates the folders above a file. Each counts like a file.
+func (u *unpacker) makeFolders(name string) error {
+	const longest = 4096 // bytes, as in Linux
+	if len(name) > longest {
+		return fmt.Errorf("its name has %d bytes; must be at most %d", len(name), longest)
+	}
+	for folder := path.Dir(name); strings.Contains(folder, "/") && !u.folders[folder]; folder = path.Dir(folder) {
+		if err := u.count(entrySize); err != nil {
+			return err
+		}
+		u.folders[folder] = true
+	}
+	return u.root.MkdirAll(path.Dir(name), 0o700)
 }
 
 // count fails if there is too much.
