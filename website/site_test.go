@@ -191,29 +191,29 @@ const check = `axe.run(document, {resultTypes: ["violations"]%s}).then((result) 
 // generated matches pages that are generated alike. One of each kind stands for the others where a look takes long.
 var generated = regexp.MustCompile(`^reference/(go/.|clm/.)`)
 
-// TestPages loads each page, and has axe look at it, light and dark. Dark pages differ from light ones in their colors only.
+// TestPages loads each page, looks whether it fits on a phone, and has axe look at it, light and dark. Dark pages differ from light ones
+// in their colors only.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	address := serve(t)
 	ctx := browser(t)
 	complained := complaints(ctx, t, address)
 	for _, page := range pages(t) {
-		if generated.MatchString(page) && page != "reference/go/probes/" && page != "reference/clm/clm_apply/" {
-			if err := chromedp.Do(ctx, chromedp.Navigate(address+page)); err != nil {
+		if err := chromedp.Do(ctx, prefer("prefers-color-scheme=light"), chromedp.Navigate(address+page)); err != nil {
+			t.Fatalf("%s: %v", page, err)
+		}
+		var light, dark []string
+		if !generated.MatchString(page) || page == "reference/go/probes/" || page == "reference/clm/clm_apply/" {
+			var err, darkErr error
+			light, err = axeOn(ctx, "", chromedp.Evaluate[chromedp.Void](axe))
+			dark, darkErr = axeOn(ctx, `, runOnly: ["color-contrast"]`, prefer("prefers-color-scheme=dark"))
+			if err = errors.Join(err, darkErr); err != nil {
 				t.Fatalf("%s: %v", page, err)
 			}
-			for _, problem := range complained() {
-				t.Errorf("%s: %s", page, problem)
-			}
-			continue
 		}
-		light, err := axeOn(ctx, "", prefer("prefers-color-scheme=light"), chromedp.Navigate(address+page), chromedp.Evaluate[chromedp.Void](axe))
-		if err != nil {
-			t.Fatalf("%s: %v", page, err)
-		}
-		dark, err := axeOn(ctx, `, runOnly: ["color-contrast"]`, prefer("prefers-color-scheme=dark"))
-		if err != nil {
-			t.Fatalf("%s: %v", page, err)
+		culprits, err := narrow(ctx)
+		if err != nil || len(culprits) > 0 {
+			t.Errorf("%s is wider than 390 px: %q, %v", page, culprits, err)
 		}
 		for _, problem := range slices.Concat(light, dark, complained()) {
 			t.Errorf("%s: %s", page, problem)
@@ -229,21 +229,17 @@ func axeOn(ctx context.Context, option string, before ...chromedp.Action[chromed
 	return chromedp.Run(ctx, chromedp.Evaluate[[]string](fmt.Sprintf(check, option), chromedp.EvalAwaitPromise))
 }
 
-// TestNarrow looks for what is wider than a phone.
-func TestNarrow(t *testing.T) {
-	t.Parallel()
-	address := serve(t)
-	ctx := browser(t)
-	const wide = `document.documentElement.scrollWidth <= 390 ? [] : [...document.querySelectorAll("body *")].filter((each) =>
-		each.getBoundingClientRect().right > innerWidth + 1 && !each.closest(".table, pre, svg, .skip")).map((each) => each.outerHTML.slice(0, 80)).slice(0, 3)`
-	for _, page := range pages(t) {
-		if err := chromedp.Do(ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile), chromedp.Navigate(address+page)); err != nil {
-			t.Fatalf("%s: %v", page, err)
-		}
-		if culprits, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](wide)); err != nil || len(culprits) > 0 {
-			t.Errorf("%s is wider than 390 px: %q, %v", page, culprits, err)
-		}
+// wide returns elements that are wider than a phone.
+const wide = `document.documentElement.scrollWidth <= 390 ? [] : [...document.querySelectorAll("body *")].filter((each) =>
+	each.getBoundingClientRect().right > innerWidth + 1 && !each.closest(".table, pre, svg, .skip")).map((each) => each.outerHTML.slice(0, 80)).slice(0, 3)`
+
+// narrow looks at the present page as on a phone.
+func narrow(ctx context.Context) ([]string, error) {
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile)); err != nil {
+		return nil, err
 	}
+	culprits, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](wide))
+	return culprits, errors.Join(err, chromedp.Do(ctx, chromedp.EmulateViewport(1280, 900)))
 }
 
 // TestKeyboard uses the keyboard only.
