@@ -194,11 +194,11 @@ website: ## Build the website into dist/website.
 website-serve: ## Serve the website, and follow changes of its pages.
 	cd website && go run ./generate && $(HUGO) server $(HUGOFLAGS)
 
-# Four at a time, because the pages mostly wait for a cluster.
+# Six at a time, because the pages mostly wait for a cluster.
 .PHONY: test-website
 test-website: ## Look at the website in a browser.
 	.ci/chromium
-	cd website && go test -timeout 40m -parallel 4 $(TESTFLAGS) ./...
+	cd website && go test -timeout 40m -parallel 6 $(TESTFLAGS) ./...
 
 .PHONY: vulncheck
 vulncheck: ## Look for known vulnerabilities (needs https://vuln.go.dev).
