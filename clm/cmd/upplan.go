@@ -170,6 +170,9 @@ func (f *fleet) unchanged() string {
 // show writes the plans for people.
 func (f *fleet) show(out io.Writer, flags diffFlags) error {
 	for _, m := range f.pending() {
+		if m.Context != "" {
+			fmt.Fprintf(out, "in context %s:\n", display.Clean(m.Context))
+		}
 		if m.plan != nil && m.plan.Exact != nil {
 			if err := showPlan(f.environment, out, m.plan, flags); err != nil {
 				return err
@@ -203,6 +206,9 @@ func (f *fleet) print(o planOptions) error {
 	case outputMarkdown:
 		var parts []string
 		for _, m := range f.pending() {
+			if m.Context != "" {
+				parts = append(parts, "In context "+cell(m.Context)+":\n")
+			}
 			if m.plan != nil && m.plan.Exact != nil {
 				parts = append(parts, o.markdown(m.plan))
 			}
