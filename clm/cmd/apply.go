@@ -165,7 +165,7 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 			if request.Sources, err = o.sources.load(ctx, e); err != nil {
 				return nil, err
 			}
-			o.sources.noteUnknown(e)
+			e.noteUnknown(o.sources.unknown)
 		}
 		return operation.PlanSources(ctx, s, request, compare)
 	})

@@ -73,7 +73,7 @@ func runImages(ctx context.Context, e *environment, o imagesOptions) error {
 	if err != nil {
 		return err
 	}
-	o.sources.noteUnknown(e)
+	e.noteUnknown(o.sources.unknown)
 	request := sources.Request{ReconcilerName: releases.ReconcilerName, Namespace: namespace, Name: o.name, Revision: 1, ReleaseHooks: true}
 	if request.Client, err = o.sources.offline(); err != nil {
 		return err
@@ -136,20 +136,13 @@ func findImages(value any, path string, found func(field, image string)) {
 			findImages(item, fmt.Sprintf("%s[%d]", path, i), found)
 		}
 	case string:
-		_, key, _ := cutLast(path, ".")
+		key := path[strings.LastIndex(path, ".")+1:]
 		inContainer := strings.Contains(path, "ontainers[") && key == "image"
 		inVolume := strings.HasSuffix(path, ".image.reference")
 		if value != "" && (inContainer || inVolume || isImageName(key) && looksLikeImage(value)) {
 			found(path, value)
 		}
 	}
-}
-
-func cutLast(text, separator string) (before, after string, found bool) {
-	if at := strings.LastIndex(text, separator); at >= 0 {
-		return text[:at], text[at+len(separator):], true
-	}
-	return "", text, false
 }
 
 func isImageName(name string) bool { return strings.HasSuffix(strings.ToLower(name), "image") }

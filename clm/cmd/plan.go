@@ -113,7 +113,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 	if request.Sources, err = o.sources.load(ctx, e); err != nil {
 		return err
 	}
-	o.sources.noteUnknown(e)
+	e.noteUnknown(o.sources.unknown)
 	s, err := e.open(ctx, false)
 	if err != nil {
 		return err

@@ -177,8 +177,8 @@ func unknownValues(set *sources.Set, strict bool) ([]string, error) {
 }
 
 // noteUnknown tells people about values that no source takes.
-func (f *sourceFlags) noteUnknown(e *environment) {
-	for _, text := range f.unknown {
+func (e *environment) noteUnknown(texts []string) {
+	for _, text := range texts {
 		fmt.Fprintln(e.err, "note:", display.Clean(text))
 	}
 }

@@ -94,7 +94,7 @@ func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 	if err != nil {
 		return err
 	}
-	o.sources.noteUnknown(e)
+	e.noteUnknown(o.sources.unknown)
 	generated, err := set.Generate(ctx, request)
 	if err != nil {
 		return err

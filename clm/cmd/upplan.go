@@ -99,13 +99,13 @@ func (f *fleet) plan(ctx context.Context, flags planFlags, compare bool) error {
 			loading[slices.Index(f.members, m)] = fmt.Errorf("release %s: %w", m, err)
 			return
 		}
-		read := sourceFlags{}
 		if !m.Inherits {
-			read.unknown, m.problem = unknownValues(set, flags.strict)
-		}
-		if read.noteUnknown(m.environment); m.problem != nil {
-			loading[slices.Index(f.members, m)] = fmt.Errorf("release %s: %w", m, m.problem)
-			return
+			unknown, err := unknownValues(set, flags.strict)
+			if err != nil {
+				loading[slices.Index(f.members, m)] = fmt.Errorf("release %s: %w", m, err)
+				return
+			}
+			m.noteUnknown(unknown)
 		}
 		m.request = operation.Request{
 			Namespace: m.Namespace, Name: m.Name, Sources: set, KeepHooks: true, Policies: usualPolicies, CreateNamespace: m.CreateNamespace != nil && *m.CreateNamespace,

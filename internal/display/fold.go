@@ -96,15 +96,19 @@ func FoldedText(names []string, lines Lines) (count, some, text string) {
 
 // brief writes a row for each change, or for several objects that change alike.
 func (w *Writer) brief(changes []Change) {
-	for _, row := range Fold(changes, func(change Change) (Change, Lines) { return change, w.Lines(change) }) {
-		first := row[0]
-		lines := w.Lines(first)
+	type item struct {
+		Change
+		lines Lines
+	}
+	items := Map(changes, func(change Change) item { return item{change, w.Lines(change)} })
+	for _, row := range Fold(items, func(each item) (Change, Lines) { return each.Change, each.lines }) {
+		first := row[0].Change
 		first.Before, first.After = nil, nil
 		if len(row) == 1 {
 			w.change(first)
 			continue
 		}
-		count, some, text := FoldedText(Map(row, func(change Change) string { return change.Object }), lines)
+		count, some, text := FoldedText(Map(row, func(each item) string { return each.Object }), row[0].lines)
 		first.Object = count
 		w.change(first)
 		w.text("    ", Clean(some))

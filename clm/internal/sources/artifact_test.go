@@ -119,7 +119,7 @@ func TestArtifacts(t *testing.T) {
 			releases.Source{Kind: sources.Kustomization, Digest: digests["flux"]},
 		},
 		{
-			"the newest version that is no pre-release, and one file of it", "oci://HOST/flux//deploy/base/a.yaml",
+			"the newest version other than pre-releases, and one file of it", "oci://HOST/flux//deploy/base/a.yaml",
 			sources.Options{Remote: remote.Options{Version: "^1"}},
 			[]string{"a: x: z1"},
 			releases.Source{Kind: sources.Manifests, Digest: digests["flux"]},

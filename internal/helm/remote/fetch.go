@@ -517,7 +517,7 @@ func Find(text string) (*Reference, error) {
 		return &parsed, err
 	}
 	_, missing := os.Stat(text)
-	if !errors.Is(missing, fs.ErrNotExist) || !IsNamed(text) {
+	if !errors.Is(missing, fs.ErrNotExist) || !named.MatchString(text) {
 		return nil, nil
 	}
 	parsed, err := ParseNamed(text)
@@ -592,9 +592,6 @@ func Names(repositories []*repo.Entry) []string {
 
 // named matches REPO/CHART, optionally followed by :VERSION. A path that begins with a dot does not match.
 var named = regexp.MustCompile(`^([^./:@\s][^/:@\s]*)/([^./:@\s][^/:@\s]*)(?::([^/:@\s]+))?$`)
-
-// IsNamed reports whether a text has the form REPO/CHART, or REPO/CHART:VERSION. Such a text may also be a path.
-func IsNamed(text string) bool { return named.MatchString(text) }
 
 // ParseNamed reads a reference in the form REPO/CHART, and takes the URL and the credentials of the repository from
 // Helm's repositories.yaml. If there is no such repository, the error is an UnknownRepositoryError.

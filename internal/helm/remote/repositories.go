@@ -61,7 +61,7 @@ func readRepositories(file string) (*repo.File, error) {
 // AddRepository adds a repository to Helm's repositories.yaml, and its index to Helm's cache. It fails if the repository
 // does not respond with an index, or, unless replace is set, if there is a different one with its name.
 func AddRepository(ctx context.Context, added Repository, plainHTTP, replace bool) error {
-	if !IsNamed(added.Name + "/chart") {
+	if !named.MatchString(added.Name + "/chart") {
 		return fmt.Errorf("%q is not a valid name of a repository; must not begin with a dot, and must not contain blanks, slashes, colons or @", added.Name)
 	}
 	return changeRepositories(ctx, func(known *repo.File) error {
