@@ -122,7 +122,7 @@ func (o *adoptOptions) adoptFromHelm(ctx context.Context, e *environment, s *run
 	}
 	defer p.Close()
 	deployed := release.Deployed
-	fmt.Fprintf(e.err, "Revision %d of Helm release %s is deployed, from %s.\n", deployed.Number, release, display.Clean(sourceTexts(deployed.Sources)))
+	fmt.Fprintf(e.err, "Revision %d of Helm release %s is deployed, from %s.\n", deployed.Number, release, display.Clean(releases.SourceTexts(deployed.Sources)))
 	e.warnOfHelm(release)
 	if o.deleteRecord {
 		fmt.Fprintln(e.err, recordText(release)+" is deleted at the end.")

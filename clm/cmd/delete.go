@@ -7,20 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
-	"github.com/component-operator/runtime/clm/internal/sources"
-	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/internal/display"
-	"github.com/component-operator/runtime/pkg/reconciler"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 type deleteOptions struct {
@@ -128,7 +121,7 @@ func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *runner.C
 		if c.needed() {
 			out = c.out()
 		}
-		showDeletion(out, d)
+		d.Write(out)
 	}
 	if err := d.Blocked(); err != nil || o.dryRun.isSet() {
 		return err
@@ -156,66 +149,4 @@ func (o *deleteOptions) findNeededBy(ctx context.Context, d *operation.Deletion)
 			d.Release, err, d.Release.Name, d.Release.Namespace)
 	}
 	return nil
-}
-
-// showDeletion lists the objects to delete, the objects to keep, and the hooks.
-func showDeletion(out io.Writer, d *operation.Deletion) {
-	before, afterwards := deletionhooks.At(deletionhooks.PreDelete, d.Hooks), deletionhooks.At(deletionhooks.PostDelete, d.Hooks)
-	names := namesFor(out, d.Release.Namespace, slices.Concat(d.Goes, d.Stays))
-	for _, hook := range slices.Concat(before, afterwards) {
-		names.Include(hook)
-	}
-	show := func(heading string, objects []string) {
-		if len(objects) > 0 {
-			fmt.Fprintln(out, heading)
-			writeObjects(out, objects)
-		}
-	}
-	show("These hooks will run first, and be deleted afterwards:", textsOf(names, before))
-	show(display.Count(len(d.Goes), "object")+" will be deleted:", textsOf(names, d.Goes))
-	if d.Held != nil {
-		show("Of these, the following may be deleted only with approval (--approve-deletions):", textsOf(names, d.Held.Objects))
-	}
-	noteDefinitions(out, d)
-	if len(d.Kept) > 0 {
-		fmt.Fprintln(out, "Of these, the following namespaces will be kept until nothing else is left in them:")
-	}
-	for _, notice := range d.Kept {
-		writeWrapped(out, "  ", display.Clean(names.Of(notice.Object)+": "+notice.Message))
-	}
-	show(display.Count(len(d.Stays), "object")+" will be orphaned (kept in the cluster without an owner):", textsOf(names, d.Stays))
-	show("These hooks will run last, and be deleted afterwards:", textsOf(names, afterwards))
-}
-
-// noteDefinitions notes that, unlike Helm, clm also deletes the types in the crds folder of a chart. The record does
-// not distinguish these from other types.
-func noteDefinitions(out io.Writer, d *operation.Deletion) {
-	definition := slices.IndexFunc(d.Goes, func(item *reconciler.InventoryItem) bool {
-		return item.GroupVersionKind().GroupKind() == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
-	})
-	current := d.Release.Current()
-	isOfChart := func(source releases.Source) bool { return source.Kind == sources.Chart }
-	if definition < 0 || current == nil || !slices.ContainsFunc(current.Sources, isOfChart) {
-		return
-	}
-	writeWrapped(out, "", fmt.Sprintf("Unlike helm uninstall, this also deletes the CustomResourceDefinitions in the folder crds of a chart, with all their objects. "+
-		"To keep one: clm orphan %s %s -n %s", d.Release.Name, display.ObjectOf(d.Goes[definition]).Argument(), d.Release.Namespace))
-}
-
-// textsOf names objects.
-func textsOf[O types.ObjectKey](names *display.Names, objects []O) []string {
-	return display.Map(objects, func(object O) string { return names.Of(object) })
-}
-
-// writeObjects writes a list of names, one per line. On a terminal they are shortened in the middle if they are longer
-// than the line.
-func writeObjects(out io.Writer, names []string) {
-	const indent = "  "
-	limit := display.Limit(out)
-	for _, name := range names {
-		if name = display.Clean(name); limit > 0 {
-			name = display.Elide(name, limit-len(indent))
-		}
-		fmt.Fprintln(out, indent+name)
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/component-operator/runtime/clm/internal/operation"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/display"
@@ -70,11 +71,11 @@ func (o planOptions) compareRevisions(command *cobra.Command, e *environment, nu
 func changesBetween(before, after releases.Content) []display.Change {
 	former := map[types.ObjectID]map[string]any{}
 	for _, object := range before.Manifest {
-		former[types.IDOf(object)] = content(object)
+		former[types.IDOf(object)] = operation.Compared(object)
 	}
 	var changes []display.Change
 	for _, object := range after.Manifest {
-		change := display.Change{Object: display.Text(object), Action: display.ActionUpdate, Before: former[types.IDOf(object)], After: content(object)}
+		change := display.Change{Object: display.Text(object), Action: display.ActionUpdate, Before: former[types.IDOf(object)], After: operation.Compared(object)}
 		switch {
 		case change.Before == nil:
 			change.Action = display.ActionCreate

@@ -7,10 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,7 +16,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/display"
-	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 type driftOptions struct {
@@ -74,11 +70,11 @@ func (o *driftOptions) attempt(ctx context.Context, e *environment, s *runner.Co
 	if err := o.print(e, p, drift); err != nil {
 		return err
 	}
-	if o.heal && among(drift, operation.DriftHealable, operation.DriftPending) {
+	if o.heal && slices.ContainsFunc(drift, operation.Drift.IsCorrectable) {
 		if err := p.Unapproved(); err != nil {
 			return err
 		}
-		write := func(out io.Writer) error { return o.write(e, out, p, drift) }
+		write := func(out io.Writer) error { return p.WriteDrift(out, drift, true, o.diff.options(e, out)) }
 		if err := e.agree(ctx, o.yes, o.output, write, fmt.Sprintf("Correct the drift of release %s?", p.Release)); err != nil {
 			return err
 		}
@@ -116,57 +112,5 @@ func (o *driftOptions) print(e *environment, p *operation.Plan, drift []operatio
 		fmt.Fprintf(e.out, "release %s has not drifted from revision %d\n", p.Release, p.Revision.Number)
 		return nil
 	}
-	return o.write(e, e.out, p, drift)
-}
-
-// write shows the changes of other clients or, if they will be corrected, the corrections.
-func (o *driftOptions) write(e *environment, out io.Writer, p *operation.Plan, drift []operation.Drift) error {
-	heading, corrects := "release %s, revision %d (-) and the cluster (+)", o.heal && among(drift, operation.DriftHealable)
-	if corrects {
-		heading = "release %s, the cluster (-) and revision %d (+)"
-	}
-	writeWrapped(out, "", fmt.Sprintf(heading, p.Release, p.Revision.Number))
-	now, names := time.Now(), namesOfChanges(out, p)
-	changes := make([]display.Change, len(drift))
-	for i, d := range drift {
-		changes[i] = display.Change{
-			Object: names.Of(d.Object), Action: diffAction(d.Change), Reason: d.Reason, Refusal: d.Refusal, Local: d.Local, Notes: changeTexts(d.Changed, now),
-			Before: content(d.Before), After: content(d.After),
-		}
-		if !corrects {
-			changes[i].Before, changes[i].After = changes[i].After, changes[i].Before
-		}
-		if d.State == operation.DriftLeftAlone {
-			changes[i].Action = display.ActionKeep
-		}
-		if d.State == operation.DriftPending || corrects && d.State == operation.DriftLeftAlone {
-			// There is no drift, or it stays.
-			changes[i].Before, changes[i].After = nil, nil
-		}
-		if len(d.Changed) > 0 && d.State == operation.DriftHealable {
-			// The lines have more details.
-			changes[i].Reason = ""
-		}
-	}
-	return display.WriteDiff(out, changes, o.diff.options(e, out))
-}
-
-// changeTexts returns one line per field manager and time: the fields that it changed, and when.
-func changeTexts(changed []reconciler.FieldChange, now time.Time) []string {
-	paths := map[string][]string{}
-	for _, field := range changed {
-		text := "removed by an unknown client"
-		if field.Manager != "" {
-			text = "changed by " + field.Manager
-			if field.Time != nil {
-				text += " " + age(field.Time.Time, now) + " ago"
-			}
-		}
-		paths[text] = append(paths[text], field.Path)
-	}
-	var lines []string
-	for _, text := range slices.Sorted(maps.Keys(paths)) {
-		lines = append(lines, text+": "+strings.Join(paths[text], ", "))
-	}
-	return lines
+	return p.WriteDrift(e.out, drift, o.heal, o.diff.options(e, e.out))
 }

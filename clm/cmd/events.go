@@ -91,7 +91,7 @@ func (o *eventOptions) write(out io.Writer, found []live.Event) error {
 	table := newTable(out, display.Column{Header: "LAST SEEN"}, display.Column{Header: "TYPE"}, display.Column{Header: "REASON", Fit: display.Middle},
 		display.Column{Header: "OBJECT", Fit: display.Middle}, display.Column{Header: "COUNT", Spare: true}, display.Column{Header: "MESSAGE", Fit: display.Below})
 	for _, event := range found {
-		table.AddTexts(age(event.Time, time.Now()), event.Type, event.Reason, names.Of(event.Object), fmt.Sprint(event.Count), event.Message)
+		table.AddTexts(display.KnownAge(event.Time, time.Now()), event.Type, event.Reason, names.Of(event.Object), fmt.Sprint(event.Count), event.Message)
 	}
 	return table.Write(out)
 }

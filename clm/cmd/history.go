@@ -6,7 +6,6 @@ package cmd
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,7 +13,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/display"
-	"github.com/component-operator/runtime/internal/texts"
 )
 
 func newHistoryCommand(e *environment) *cobra.Command {
@@ -48,31 +46,7 @@ func printHistory(e *environment, release *releases.Release, printed output) err
 		display.Column{Header: "BY", Fit: display.Middle, Spare: true}, display.Column{Header: "SOURCE", Fit: display.Middle}, display.Column{Header: "DESCRIPTION", Fit: display.End})
 	for _, revision := range release.Revisions {
 		table.AddTexts(fmt.Sprint(revision.Number), string(revision.State), fmt.Sprint(revision.Objects), timestamp(revision.Created),
-			cmp.Or(revision.By, "-"), pinnedTexts(revision.Sources), descriptionText(revision))
+			cmp.Or(revision.By, "-"), releases.PinnedTexts(revision.Sources), revision.Describe())
 	}
 	return table.Write(e.out)
-}
-
-// maxReason is the maximum length of a failure reason in the table, in bytes.
-const maxReason = 120
-
-// descriptionText returns the description of a revision and, if it was never ready, what ended it.
-func descriptionText(revision releases.Revision) string {
-	end := ""
-	switch {
-	case revision.CanceledBy != "":
-		end = "canceled by a newer " + revision.CanceledBy
-	case failureOf(revision) != "":
-		reason := strings.TrimPrefix(strings.Join(strings.Fields(failureOf(revision)), " "), "failed: ")
-		end = "failed: " + texts.Truncate(reason, maxReason)
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(revision.Description+"; "+end, "; "), "; ")
-}
-
-// failureOf returns why a revision failed; empty if it did not fail or if the reason is not known.
-func failureOf(revision releases.Revision) string {
-	if revision.State != releases.RevisionFailed {
-		return ""
-	}
-	return revision.Failure
 }

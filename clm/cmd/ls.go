@@ -191,17 +191,17 @@ func printReleases(e *environment, found []*releases.Release, namespaces bool) e
 	for _, release := range found {
 		revision, sources := "", ""
 		if current := release.Current(); current != nil {
-			revision, sources = fmt.Sprint(current.Number), sourceTexts(current.Sources)
+			revision, sources = fmt.Sprint(current.Number), releases.SourceTexts(current.Sources)
 		}
 		message := release.Message
 		if release.Problem != "" {
 			message = release.Problem
 		}
 		if release.Awaited() {
-			message = awaitedText(release)
+			message = release.AwaitedText()
 		}
-		cells := []string{release.Name, revision, string(release.State), fmt.Sprint(release.Items()), age(release.Updated, time.Now())}
-		cells = append(cells, sources, briefly(oneText(message), limit))
+		cells := []string{release.Name, revision, string(release.State), fmt.Sprint(release.Items()), display.KnownAge(release.Updated, time.Now())}
+		cells = append(cells, sources, briefly(display.OneText(message), limit))
 		if namespaces {
 			cells = slices.Insert(cells, 0, release.Namespace)
 		}
@@ -216,38 +216,6 @@ func briefly(message string, limit int) string {
 		return message
 	}
 	return display.Truncate(message, limit-len(display.BelowIndent))
-}
-
-// awaitedText explains how to delete a record that blocks the deletion of its namespace.
-func awaitedText(release *releases.Release) string {
-	return fmt.Sprintf("its namespace is being deleted; to let it go: clm delete %s -n %s", release.Name, release.Namespace)
-}
-
-// sourceTexts names the sources of a revision: charts by name and version, others by where they were found.
-func sourceTexts(list []releases.Source) string {
-	return strings.Join(display.Map(list, sourceText), ",")
-}
-
-func sourceText(source releases.Source) string {
-	if source.Name == "" {
-		return source.Reference
-	}
-	return strings.TrimSuffix(source.Name+"-"+source.Version, "-")
-}
-
-// pinnedTexts names the sources like sourceTexts, each with the beginning of the digest or commit that was fetched.
-func pinnedTexts(list []releases.Source) string {
-	return strings.Join(display.Map(list, func(source releases.Source) string { return sourceText(source) + fetchedText(source, 12) }), ",")
-}
-
-// fetchedText returns at most so many digits of the digest or commit of a source, in parentheses; empty if there is
-// none, or if the reference contains it.
-func fetchedText(source releases.Source, digits int) string {
-	if source.Digest == "" || strings.Contains(source.Reference, source.Digest) {
-		return ""
-	}
-	end := strings.Index(source.Digest, ":") + 1 + digits
-	return " (" + source.Digest[:min(end, len(source.Digest))] + ")"
 }
 
 // releaseContent returns the machine-readable form of a release.
@@ -272,7 +240,7 @@ func revisionContent(revision releases.Revision) map[string]any {
 		"description": revision.Description, "objects": revision.Objects,
 	}
 	addKnown(content, map[string]any{
-		"canceledBy": revision.CanceledBy, "failure": failureOf(revision), "hooks": strings.Join(revision.Hooks, ","), "sources": revision.Sources, "dependsOn": revision.DependsOn,
+		"canceledBy": revision.CanceledBy, "failure": revision.FailureText(), "hooks": strings.Join(revision.Hooks, ","), "sources": revision.Sources, "dependsOn": revision.DependsOn,
 		"labels": revision.Labels, "by": revision.By,
 	})
 	return content

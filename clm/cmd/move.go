@@ -99,7 +99,7 @@ func (o *moveOptions) attempt(ctx context.Context, e *environment, s *runner.Con
 // show lists the objects that are handed over, and what happens in both releases.
 func (o *moveOptions) show(e *environment, out io.Writer, t *operation.Transfer) error {
 	writeWrapped(out, "", fmt.Sprintf("These objects will be moved from release %s to release %s:", t.From.Release, t.To.Release))
-	writeObjects(out, textsOf(namesFor(out, t.To.Release.Namespace, t.Objects), t.Objects))
+	display.WriteNames(out, display.NamesFor(out, t.To.Release.Namespace, t.Objects), t.Objects)
 	for _, p := range []*operation.Plan{t.To, t.From} {
 		if err := showPlan(e, out, p, o.diff); err != nil {
 			return err

@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -92,7 +91,7 @@ func writeSets(out io.Writer, sets []v1alpha1.Set, width int) error {
 		display.Column{Header: "CHANGE CAUSE", Fit: display.End, Spare: true})
 	for _, set := range sets {
 		table.AddTexts(fmt.Sprint(set.GetSetSpec().Revision), set.GetName(), string(set.GetSetSpec().GetPresence()), conditionText(set, v1alpha1.ConditionTypeAvailable),
-			conditionText(set, v1alpha1.ConditionTypeSucceeded), fmt.Sprint(objectsOf(set)), age(set.GetCreationTimestamp().Time, time.Now()),
+			conditionText(set, v1alpha1.ConditionTypeSucceeded), fmt.Sprint(objectsOf(set)), display.KnownAge(set.GetCreationTimestamp().Time, time.Now()),
 			set.GetAnnotations()[v1alpha1.AnnotationChangeCause])
 	}
 	return table.Write(out)
@@ -112,7 +111,7 @@ func (v objectsView) write(out io.Writer, style display.Style, width int) error 
 	}
 	const indent = 14
 	fmt.Fprintln(out, style.Bold(v.Target.String()))
-	if err := writeRows(out, v.head(style), indent, width); err != nil {
+	if err := writeRows(out, v.Describe(style), indent, width); err != nil {
 		return err
 	}
 	if v.Sets.Deployment != nil && len(v.Sets.Sets) > 0 {
@@ -135,37 +134,6 @@ func (v objectsView) write(out io.Writer, style display.Style, width int) error 
 		}
 	}
 	return nil
-}
-
-// forTools are conditions that only repeat others, for generic tools.
-var forTools = []string{string(component.ConditionTypeReconciling), v1alpha1.DeploymentStalled}
-
-// head returns labels and texts of the conditions.
-func (v objectsView) head(style display.Style) [][2]string {
-	var rows [][2]string
-	said := ""
-	for _, condition := range v.Sets.Conditions() {
-		if slices.Contains(forTools, condition.Type) {
-			continue
-		}
-		text := display.Clean(fmt.Sprintf("%s, %s", condition.Status, condition.Reason))
-		if condition.Type == v1alpha1.DeploymentAvailable {
-			paint := style.Yellow
-			if condition.Status == metav1.ConditionTrue {
-				paint = style.Green
-			}
-			text = paint(text)
-		}
-		rows = append(rows, [2]string{condition.Type, text})
-		if condition.Message != said && condition.Message != "" {
-			rows = append(rows, [2]string{"", display.Clean(condition.Message)})
-		}
-		said = condition.Message
-	}
-	if len(rows) == 0 {
-		rows = append(rows, [2]string{"", style.Yellow("the operator has not reconciled it yet")})
-	}
-	return rows
 }
 
 // writePhases writes a table of the phases of a set after an empty line, if there are any.
@@ -213,7 +181,7 @@ func (v objectsView) object() *unstructured.Unstructured {
 func (v objectsView) facts() []fact {
 	var facts []fact
 	for _, condition := range v.Sets.Conditions() {
-		facts = append(facts, fact{condition.Type, fmt.Sprintf("%s, %s: %s", condition.Status, condition.Reason, oneText(condition.Message))})
+		facts = append(facts, fact{condition.Type, fmt.Sprintf("%s, %s: %s", condition.Status, condition.Reason, display.OneText(condition.Message))})
 	}
 	for _, tree := range v.Trees {
 		for _, fact := range objectFacts(tree.Nodes) {

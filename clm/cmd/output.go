@@ -24,7 +24,6 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/display"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 // outputVersion is the apiVersion of output for programs. Fields may be added; existing ones keep their meaning.
@@ -115,18 +114,6 @@ func newTable(out io.Writer, columns ...display.Column) *display.Table {
 func writeWrapped(out io.Writer, indent, text string) {
 	display.WriteWrapped(out, indent, text, display.Limit(out))
 }
-
-// namesFor returns the names of objects in a list that is written to out. The namespace is that of the release.
-func namesFor[O types.ObjectKey](out io.Writer, namespace string, objects []O) *display.Names {
-	names := display.NewNames(display.Limit(out), namespace)
-	for _, object := range objects {
-		names.Include(object)
-	}
-	return names
-}
-
-// age returns how long ago something happened, as kubectl formats it.
-func age(since, now time.Time) string { return cmp.Or(display.Age(since, now), "<unknown>") }
 
 // timestamp formats a time for programs; empty for the zero time.
 func timestamp(t time.Time) string {

@@ -20,7 +20,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/display"
 	"github.com/component-operator/runtime/pkg/reconciler"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 // planOptions are the options of clm plan and clm diff. The description is for the revision that a saved plan creates.
@@ -174,53 +173,14 @@ func addDiffFlags(flags *pflag.FlagSet, d *diffFlags) {
 
 // showPlan writes the changes of a plan.
 func showPlan(e *environment, out io.Writer, p *operation.Plan, flags diffFlags) error {
-	if !flags.only {
-		writeWrapped(out, "", fmt.Sprintf("release %s, %s, from %s", p.Release, revisionText(p), pinnedTexts(p.Revision.Sources)))
-	}
-	names := namesOfChanges(out, p)
 	options := flags.options(e, out)
 	options.Brief = !flags.show
-	return display.WriteDiff(out, shownChanges(p, true, names), options)
-}
-
-// shownChanges returns all changes of a plan for display.
-func shownChanges(p *operation.Plan, whole bool, names *display.Names) []display.Change {
-	var changes []display.Change
-	for _, change := range p.Shown() {
-		changes = append(changes, shownChange(change, whole, names))
-	}
-	return changes
+	return p.Write(out, !flags.only, options)
 }
 
 // options returns the options for diffs on a writer.
 func (d diffFlags) options(e *environment, out io.Writer) display.DiffOptions {
 	return display.DiffOptions{Style: e.style(out), Context: &d.context, ShowSecrets: d.secrets, Limit: display.Limit(out)}
-}
-
-// namesOfChanges returns the names of the objects of a plan.
-func namesOfChanges(out io.Writer, p *operation.Plan) *display.Names {
-	const details = 40 // cells, enough for a short reason
-	limit := display.Limit(out)
-	names := display.NewNames(max(limit/2, limit-details), p.Release.Namespace)
-	for _, change := range notable(p) {
-		names.Include(change.Object)
-	}
-	return names
-}
-
-// shownChange returns a change for display; whole adds the object before and after it.
-func shownChange(change reconciler.Change, whole bool, names *display.Names) display.Change {
-	shown := display.Change{
-		Object: names.Of(change.Object), Action: listedAction(change), Reason: change.Reason, Refusal: change.Refusal, Local: change.Local, Notes: change.Notes,
-	}
-	if shown.Action == display.ActionCreate && shown.Reason == reconciler.ReasonMissing {
-		// The action implies it.
-		shown.Reason = ""
-	}
-	if whole {
-		shown.Before, shown.After = content(change.Before), content(change.After)
-	}
-	return shown
 }
 
 // noteUnverified adds a reservation to each creation in a plan for which the server was not asked about objects.
@@ -230,59 +190,6 @@ func noteUnverified(p *operation.Plan) {
 			change.Reason = "unless it already exists"
 		}
 	}
-}
-
-func revisionText(p *operation.Plan) string {
-	text := fmt.Sprintf("revision %d", p.Revision.Number)
-	if p.New {
-		text = "new " + text
-	}
-	return text
-}
-
-// content returns the content of an object without the marks of its release.
-func content(object *unstructured.Unstructured) map[string]any {
-	if object == nil {
-		return nil
-	}
-	object = object.DeepCopy()
-	for _, kind := range []string{"labels", "annotations"} {
-		unstructured.RemoveNestedField(object.Object, "metadata", kind, releases.ReconcilerName+"/"+types.LabelKeySuffixOwnerId)
-		if left, _, _ := unstructured.NestedMap(object.Object, "metadata", kind); len(left) == 0 {
-			unstructured.RemoveNestedField(object.Object, "metadata", kind)
-		}
-	}
-	return object.Object
-}
-
-// listedAction returns the action of a change in a list for people. Unchanged hooks share one line, except those with a
-// refusal or notes.
-func listedAction(change reconciler.Change) display.Action {
-	if change.Repeats && change.Refusal == "" && len(change.Notes) == 0 {
-		return display.ActionRepeat
-	}
-	return diffAction(change)
-}
-
-// diffAction returns the action of a change; empty if the change does nothing.
-func diffAction(change reconciler.Change) display.Action {
-	switch {
-	case change.Recreate:
-		return display.ActionRecreate
-	case change.Stays:
-		return display.ActionKeep
-	case operation.IsOver(change) || change.Verb == reconciler.VerbUpdated && change.Reason == reconciler.ReasonUnchanged:
-		return ""
-	default:
-		return actions[change.Verb]
-	}
-}
-
-// actions maps verbs to displayed actions.
-var actions = map[reconciler.Verb]display.Action{
-	reconciler.VerbCreated: display.ActionCreate, reconciler.VerbAdopted: display.ActionAdopt, reconciler.VerbUpdated: display.ActionUpdate,
-	reconciler.VerbCorrected: display.ActionCorrect, reconciler.VerbRestored: display.ActionRestore, reconciler.VerbDeleted: display.ActionDelete,
-	reconciler.VerbCompleted: display.ActionComplete, reconciler.VerbOrphaned: display.ActionOrphan,
 }
 
 // Output formats of a plan.
@@ -308,7 +215,7 @@ func (o planOptions) print(e *environment, p *operation.Plan) error {
 func (o planOptions) object(p *operation.Plan) *unstructured.Unstructured {
 	changes := o.planned(p)
 	content := map[string]any{
-		"revision": p.Revision.Number, "new": p.New, "sources": sourceTexts(p.Revision.Sources), "summary": summary(p), "unchanged": len(p.Shown()) - len(changes), "changes": changes,
+		"revision": p.Revision.Number, "new": p.New, "sources": releases.SourceTexts(p.Revision.Sources), "summary": p.Summary(), "unchanged": len(p.Shown()) - len(changes), "changes": changes,
 	}
 	addKnown(content, map[string]any{"warnings": o.sources.unknown})
 	return resource("Plan", p.Release.Namespace, p.Release.Name, content)
@@ -330,11 +237,11 @@ type plannedChange struct {
 func (o planOptions) planned(p *operation.Plan) []plannedChange {
 	changes := []plannedChange{}
 	hunks := display.NewWriter(display.DiffOptions{Context: &o.diff.context, ShowSecrets: o.diff.secrets})
-	for _, change := range notable(p) {
+	for _, change := range p.Notable() {
 		planned := plannedChange{
-			Object: display.ObjectOf(change.Object), Change: shownChange(change, true, &display.Names{}), Wave: change.Wave, Repeats: change.Repeats,
+			Object: display.ObjectOf(change.Object), Change: operation.DisplayChange(change, true, &display.Names{}), Wave: change.Wave, Repeats: change.Repeats,
 		}
-		planned.Action, planned.lines = diffAction(change), hunks.Lines(planned.Change)
+		planned.Action, planned.lines = operation.ActionOf(change), hunks.Lines(planned.Change)
 		if o.diff.show {
 			planned.Diff = strings.TrimRight(hunks.Text(planned.Change), "\n")
 		}
@@ -343,16 +250,6 @@ func (o planOptions) planned(p *operation.Plan) []plannedChange {
 		changes = append(changes, planned)
 	}
 	return changes
-}
-
-// notable returns the changes that are shown.
-func notable(p *operation.Plan) []reconciler.Change {
-	return slices.DeleteFunc(p.Shown(), func(change reconciler.Change) bool { return diffAction(change) == "" && change.Refusal == "" })
-}
-
-// summary counts the changes.
-func summary(p *operation.Plan) string {
-	return display.Summary(shownChanges(p, false, &display.Names{}))
 }
 
 const (
@@ -371,12 +268,12 @@ func (o planOptions) markdown(p *operation.Plan) string {
 	// Unchanged hooks share one line below the table.
 	changes := slices.DeleteFunc(o.planned(p), func(c plannedChange) bool { return c.Repeats && c.Refusal == "" && len(c.Notes) == 0 })
 	slices.SortStableFunc(changes, func(a, b plannedChange) int { return cmp.Compare(a.rank(), b.rank()) })
-	text := fmt.Sprintf("### Release %s, %s\n\n**%s**, from %s\n", cell(p.Release.String()), revisionText(p), summary(p), cell(pinnedTexts(p.Revision.Sources)))
+	text := fmt.Sprintf("### Release %s, %s\n\n**%s**, from %s\n", cell(p.Release.String()), p.RevisionText(), p.Summary(), cell(releases.PinnedTexts(p.Revision.Sources)))
 	table, diffs, left := fitting(folded(changes), markdownLimit)
 	if table != "" {
 		text += "\n| Object | Change | Why |\n|---|---|---|\n" + table
 	}
-	if repeated := display.Repetition(shownChanges(p, false, &display.Names{})); repeated != "" {
+	if repeated := display.Repetition(p.DisplayChanges(false, &display.Names{})); repeated != "" {
 		text += "\n" + cell(repeated) + "\n"
 	}
 	if len(o.sources.unknown) > 0 {

@@ -138,7 +138,7 @@ func showRollout(e *environment, o output, kind string) error {
 	table := newTable(e.out, display.Column{Header: "NAMESPACE", Fit: display.Middle}, display.Column{Header: "NAME", Fit: display.Middle},
 		display.Column{Header: "STATE"}, display.Column{Header: "MESSAGE", Fit: display.Below})
 	for _, m := range all {
-		table.AddTexts(m.info.Namespace, m.info.Name, m.reason, oneText(m.message))
+		table.AddTexts(m.info.Namespace, m.info.Name, m.reason, display.OneText(m.message))
 	}
 	return table.Write(e.out)
 }

@@ -128,7 +128,7 @@ installed in the cluster.`,
 		newRolloutCommand(e))
 	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(e), newLintCommand(e), newImagesCommand(e), newRbacCommand(e),
 		newLsCommand(e), newHistoryCommand(e), newGetCommand(e),
-		newDriftCommand(e), newDoctorCommand(e), newStatusCommand(e), newTreeCommand(e), newEventsCommand(e), newLogsCommand(e), newWaitCommand(e))
+		newDriftCommand(e), newDoctorCommand(e), newStatusCommand(e), newTreeCommand(e), newEventsCommand(e), newLogsCommand(e), newWaitCommand(e), newUICommand(e))
 	charts := []*cobra.Command{
 		newShowCommand(e), newPullCommand(e), newDependencyCommand(e), newPackageCommand(e), newPushCommand(e), newRepoCommand(e), newRegistryCommand(e),
 	}

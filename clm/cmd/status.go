@@ -7,15 +7,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"iter"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/duration"
 	kubectlresource "k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/component-operator/runtime/clm/internal/live"
@@ -154,11 +149,12 @@ type statusView struct {
 }
 
 func (v statusView) write(out io.Writer, style display.Style, width int) error {
-	return writeStatus(out, style, width, v.Snapshot, v.head(style))
+	return writeStatus(out, style, width, v.Snapshot)
 }
 
-// writeStatus writes a head, the waves, and the dependents that are not ready.
-func writeStatus(out io.Writer, style display.Style, width int, v *views.Snapshot, rows [][2]string) error {
+// writeStatus writes what describes a target, the waves, and the dependents that are not ready.
+func writeStatus(out io.Writer, style display.Style, width int, v *views.Snapshot) error {
+	rows := v.Describe(style)
 	waves := display.Waves(v.Dependents)
 	numbers := 0
 	for _, wave := range waves {
@@ -204,127 +200,10 @@ func writeRows(out io.Writer, rows [][2]string, indent, width int) error {
 	return nil
 }
 
-// head returns labels and texts of the record.
-func (v statusView) head(style display.Style) [][2]string {
-	release, now := v.Release, time.Now()
-	rows := [][2]string{
-		{"Release", style.Bold(release.String())},
-		{"State", v.paintState(style) + v.sinceText(now)},
-	}
-	if work := v.work(now); work != "" {
-		rows = append(rows, [2]string{"", work})
-	}
-	if release.Awaited() {
-		rows = append(rows, [2]string{"", style.Yellow(awaitedText(release))})
-	}
-	if !v.Ready() {
-		for line := range messageLines(release.Message) {
-			rows = append(rows, [2]string{"Message", line})
-		}
-	}
-	if current := release.Current(); current != nil {
-		rows = append(rows, [2]string{"Revision", fmt.Sprintf("%d, %s %s ago", current.Number, display.Clean(current.Description), age(current.Created, now))})
-		for _, source := range current.Sources {
-			rows = append(rows, [2]string{"Sources", display.Clean(describeSource(source))})
-		}
-		if len(current.Labels) > 0 {
-			rows = append(rows, [2]string{"Labels", display.Clean(labels.Set(current.Labels).String())})
-		}
-		if len(current.DependsOn) > 0 {
-			rows = append(rows, [2]string{"Depends on", display.Clean(strings.Join(current.DependsOn, ", "))})
-		}
-	}
-	if kept := display.Kept(release.Inventory); kept != "" {
-		rows = append(rows, [2]string{"Kept", display.Clean(kept) + ", although no longer in the manifests"})
-	}
-	return rows
-}
-
-// messageLines returns the errors in a message, one per line.
-func messageLines(message string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for line := range strings.Lines(message) {
-			if line = display.Clean(line); line != "" && !yield(line) {
-				return
-			}
-		}
-	}
-}
-
-// oneText returns the errors in a message on one line.
-func oneText(message string) string { return strings.Join(slices.Collect(messageLines(message)), "; ") }
-
-func describeSource(source releases.Source) string {
-	text := strings.TrimSpace(source.Kind + " " + source.Name + " " + source.Version)
-	if source.AppVersion != "" {
-		text += ", application version " + source.AppVersion
-	}
-	if source.Name != "" {
-		text += ", from"
-	}
-	text += " " + source.Reference + fetchedText(source, len(source.Digest))
-	if source.SignedBy != "" {
-		text += ", signed by " + source.SignedBy
-	}
-	return text
-}
-
-func (v statusView) paintState(style display.Style) string {
-	text := v.stateText()
-	switch {
-	case v.Ready():
-		return style.Green(text)
-	case v.Release.State == releases.StateFailed:
-		return style.Red(text)
-	}
-	return style.Yellow(text)
-}
-
-// stateText returns the state of the release, and the reason if it is degraded.
-func (v statusView) stateText() string {
-	state := string(v.State())
-	if v.State() == views.StateDegraded {
-		state += ": not all dependents are ready"
-	}
-	return state
-}
-
-// sinceText returns how long the release has been in its state, as far as that is known.
-func (v statusView) sinceText(now time.Time) string {
-	since := age(v.Release.Since, now)
-	switch {
-	case v.State() == views.StateDegraded:
-		return ", although the release became ready " + since + " ago"
-	case v.State() != v.Release.State:
-		return ", although no process has waited for that"
-	}
-	return " (for " + since + ")"
-}
-
-// work describes which process works on the release, or what to do if none does; empty if there is no work.
-func (v statusView) work(now time.Time) string {
-	command := releases.Continuation(v.Release)
-	switch {
-	case v.Acknowledgment() != "":
-		return "all objects have become ready since; " + v.Acknowledgment()
-	case command == "", v.Ready():
-		return ""
-	case v.Complete():
-		return fmt.Sprintf("no process is working on it, and all objects are applied; to wait until they are ready: clm wait %s -n %s", v.Release.Name, v.Release.Namespace)
-	case v.Holder == nil:
-		return "no process is working on it; to continue: " + command
-	case v.Silent:
-		return fmt.Sprintf("%s was working on it, and last renewed its lock %s ago; to continue: %s", display.Clean(v.Holder.Name), age(v.Holder.Renewed, now), command)
-	default:
-		return fmt.Sprintf("%s has been working on it for %s; its lock lasts another %s",
-			display.Clean(v.Holder.Name), age(v.Holder.Since, now), duration.HumanDuration(max(0, v.Holder.Validity-now.Sub(v.Holder.Renewed))))
-	}
-}
-
 func (v statusView) facts() []fact {
-	state := v.stateText()
+	state := v.ReleaseState()
 	if v.Release.Message != "" && !v.Ready() {
-		state += ": " + oneText(v.Release.Message)
+		state += ": " + display.OneText(v.Release.Message)
 	}
 	return append([]fact{{v.Target.String(), state}}, dependentFacts(v.Dependents)...)
 }

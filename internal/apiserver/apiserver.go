@@ -118,6 +118,8 @@ func Older(version, than string) bool {
 type Change struct {
 	// Objects are all existing ones, or the one that was created, changed or deleted.
 	Objects []runtime.Object
+	// Complete means that these are all existing objects.
+	Complete bool
 	// Deleted means that the object was deleted.
 	Deleted bool
 }
@@ -151,7 +153,7 @@ func listAndWatch(ctx context.Context, source *cache.ListWatch, tell func(Change
 	if err != nil {
 		return fmt.Errorf("reading a list: %w", err)
 	}
-	if err := tell(Change{Objects: objects}); err != nil {
+	if err := tell(Change{Objects: objects, Complete: true}); err != nil {
 		return err
 	}
 	_, err = watchtools.Until(ctx, accessor.GetResourceVersion(), source, func(event watch.Event) (bool, error) {

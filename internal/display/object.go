@@ -6,6 +6,8 @@ package display
 import (
 	"cmp"
 	"fmt"
+	"io"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -214,6 +216,21 @@ type Reason struct {
 	Count int `json:"count,omitempty"`
 	// Vague means that the text contains nothing but that the object is not ready.
 	Vague bool `json:"-"`
+}
+
+// Describe returns the text of the reason with its count and its age.
+func (r Reason) Describe(now time.Time) string {
+	var details []string
+	if r.Count > 1 {
+		details = append(details, fmt.Sprintf("%d times", r.Count))
+	}
+	if !r.Since.IsZero() {
+		details = append(details, "since "+Age(r.Since, now))
+	}
+	if len(details) == 0 {
+		return r.Text
+	}
+	return r.Text + " (" + strings.Join(details, ", ") + ")"
 }
 
 // Note describes which objects are missing because the user is not allowed to read them.
@@ -447,4 +464,44 @@ func Enumerate(texts []string, limit int) string {
 		texts = append(texts[:limit:limit], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(texts, ", ")
+}
+
+// MessageLines returns the errors in a message, one per line.
+func MessageLines(message string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range strings.Lines(message) {
+			if line = Clean(line); line != "" && !yield(line) {
+				return
+			}
+		}
+	}
+}
+
+// OneText returns the errors in a message on one line.
+func OneText(message string) string { return strings.Join(slices.Collect(MessageLines(message)), "; ") }
+
+// KnownAge returns how long ago something happened, as kubectl formats it; "<unknown>" for the zero time.
+func KnownAge(since, now time.Time) string { return cmp.Or(Age(since, now), "<unknown>") }
+
+// NamesFor returns the names of objects in a list that is written to out. The namespace is that of the release.
+func NamesFor[O types.ObjectKey](out io.Writer, namespace string, objects []O) *Names {
+	names := NewNames(Limit(out), namespace)
+	for _, object := range objects {
+		names.Include(object)
+	}
+	return names
+}
+
+// WriteNames writes a list of names, one per line. On a terminal they are shortened in the middle if they are longer than
+// the line.
+func WriteNames[O types.ObjectKey](out io.Writer, names *Names, objects []O) {
+	const indent = "  "
+	limit := Limit(out)
+	for _, object := range objects {
+		name := Clean(names.Of(object))
+		if limit > 0 {
+			name = Elide(name, limit-len(indent))
+		}
+		fmt.Fprintln(out, indent+name)
+	}
 }

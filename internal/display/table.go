@@ -93,7 +93,7 @@ func (p *printer) add(node *Node, title, branch, guides string) {
 const maxFlatReasons = 5
 
 func (p *printer) reasons(node *Node) []string {
-	texts := Map(node.Why, p.text)
+	texts := Map(node.Why, func(reason Reason) string { return reason.Describe(p.Now) })
 	if !p.Flat {
 		return texts
 	}
@@ -140,24 +140,9 @@ func (p *printer) reasonsBelow(node *Node) []string {
 		if group.more > 0 {
 			group.first += fmt.Sprintf(" and %d more", group.more)
 		}
-		texts[i] = group.first + ": " + p.text(group.Reason)
+		texts[i] = group.first + ": " + group.Reason.Describe(p.Now)
 	}
 	return texts
-}
-
-// text returns a reason with its count and its age.
-func (p *printer) text(reason Reason) string {
-	var details []string
-	if reason.Count > 1 {
-		details = append(details, fmt.Sprintf("%d times", reason.Count))
-	}
-	if !reason.Since.IsZero() {
-		details = append(details, "since "+Age(reason.Since, p.Now))
-	}
-	if len(details) == 0 {
-		return reason.Text
-	}
-	return reason.Text + " (" + strings.Join(details, ", ") + ")"
 }
 
 // paint returns the function that colors texts about an object with that status.

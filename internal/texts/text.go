@@ -232,7 +232,7 @@ func without(text string, value string) string {
 	for _, form := range []string{strconv.Quote(value), "'" + value + "'", "`" + value + "`"} {
 		text = strings.ReplaceAll(text, form, Mark)
 	}
-	if len(value) >= shortestSecret {
+	if len(value) >= ShortestSecret {
 		text = strings.ReplaceAll(text, value, Mark)
 	}
 	return text
@@ -284,9 +284,9 @@ func Status(status *metav1.Status, body []byte) bool {
 }
 
 const (
-	// shortestSecret is the minimum length, in bytes, of values that are removed wherever they occur. Shorter values
+	// ShortestSecret is the minimum length, in bytes, of values that are removed wherever they occur. Shorter values
 	// are part of too many words.
-	shortestSecret = 8
+	ShortestSecret = 8
 	// lastApplied is the annotation with kubectl's copy of the manifest, including the values of a Secret.
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
@@ -355,7 +355,7 @@ func SecretText(message string, body []byte) string {
 	// Longest first, because a value may be part of another.
 	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
 	for _, value := range values {
-		if len(value) < shortestSecret {
+		if len(value) < ShortestSecret {
 			continue
 		}
 		quoted := fmt.Sprintf("%q", value)

@@ -550,6 +550,9 @@ type Drift struct {
 	State DriftState
 }
 
+// IsCorrectable reports whether a correction does anything about the object.
+func (d Drift) IsCorrectable() bool { return d.State == DriftHealable || d.State == DriftPending }
+
 // Drift returns the objects that differ from the revision, in the order of the changes. Use it only with plans from
 // PlanCurrent.
 func (p *Plan) Drift() []Drift {

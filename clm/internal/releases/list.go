@@ -205,21 +205,24 @@ func selectRecords(selector labels.Selector) labels.Selector {
 var secrets, configMaps = corev1.SchemeGroupVersion.WithKind("Secret"), corev1.SchemeGroupVersion.WithKind("ConfigMap")
 
 // Watch calls a function once when the watch on the record of a release has started, even if there is no record, and
-// then whenever the record was created, written or removed. It returns nil when the context ends. The function must not
-// block.
+// then whenever the record was created, written or removed. Without a name, it watches the records of all releases of a
+// namespace; of all namespaces if that is empty. It returns nil when the context ends. The function must not block.
 func (s *Store) Watch(ctx context.Context, namespace, name string, changed func()) error {
-	if err := ValidateName(name); err != nil {
-		return err
+	selection, what := apiserver.ListSelection{Labels: selectRecords(nil).String()}, "the records of all releases"
+	if name != "" {
+		if err := ValidateName(name); err != nil {
+			return err
+		}
+		selection, what = apiserver.ListSelection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, prefix+name).String()}, "Secret "+namespace+"/"+prefix+name
 	}
 	objects, err := metadata.NewForConfigAndClient(metadata.ConfigFor(s.client.Config()), s.client.HttpClient())
 	if err != nil {
 		return fmt.Errorf("setting up a watch: %w", err)
 	}
 	records := objects.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(namespace)
-	named := apiserver.ListSelection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, prefix+name).String()}
-	err = apiserver.Watch(ctx, apiserver.ListWatch(records, named), func(apiserver.Change) error { changed(); return nil })
+	err = apiserver.Watch(ctx, apiserver.ListWatch(records, selection), func(apiserver.Change) error { changed(); return nil })
 	if err != nil {
-		return fmt.Errorf("watching Secret %s/%s: %w", namespace, prefix+name, err)
+		return fmt.Errorf("watching %s: %w", what, err)
 	}
 	return nil
 }

@@ -226,7 +226,7 @@ func (f *ObjectSets) tree(ctx context.Context, set v1alpha1.Set, options live.Op
 		return nil, err
 	}
 	for _, node := range report.Nodes {
-		if node.Live == nil {
+		if node.State = stateInSet(node); node.Live == nil {
 			continue
 		}
 		_, owner, _ := strings.Cut(node.Live.GetAnnotations()[f.reconcilerName()+"/"+types.AnnotationKeySuffixOwnerId], "/")
@@ -237,8 +237,23 @@ func (f *ObjectSets) tree(ctx context.Context, set v1alpha1.Set, options live.Op
 		if owner != "" {
 			node.Message = "belongs to " + owner
 		}
+		node.State = stateInSet(node)
 	}
 	return report, nil
+}
+
+// stateInSet returns the state of an object of a set. One that does not exist has not been created yet.
+func stateInSet(node *display.Node) display.State {
+	switch {
+	case node.IsReady():
+		return display.StateReady
+	case node.Status == status.FailedStatus:
+		return display.StateFailed
+	case node.Live == nil:
+		return display.StatePending
+	default:
+		return display.StateUnready
+	}
 }
 
 // kind is a kind of object sets or deployments.

@@ -1,0 +1,383 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/clm/internal/operation"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/clm/internal/views"
+	"github.com/component-operator/runtime/internal/display"
+)
+
+// Options configure Serve.
+type Options struct {
+	// Connection to the cluster. The caller closes it after Serve. Required.
+	Connection *runner.Connection
+	// Namespace whose releases and components are listed. Defaults to all.
+	Namespace string
+	// Context is the name of the kubeconfig context, for people; may be empty.
+	Context string
+	// AllowChanges offers to correct drift, to roll back, to delete, and to apply saved plans. Defaults to false.
+	AllowChanges bool
+	// Changes are the options of these operations.
+	Changes operation.Options
+}
+
+// Serve serves pages until the context ends, which is no error. Operations that have begun end as they do when a command
+// is interrupted. It calls announce with the address that admits the user. The listener must be on a loopback address;
+// Serve closes it.
+func Serve(ctx context.Context, listener net.Listener, options Options, announce func(url string)) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	s := &site{Options: options, feeds: newFeeds(ctx), jobs: jobs{ctx: ctx, current: map[string]*job{}}}
+	door, err := newDoor(listener.Addr(), s.routes())
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	server := door.server()
+	server.BaseContext = func(net.Listener) context.Context { return ctx }
+	announce(door.url())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		err = nil
+	}
+	stop()
+	err = errors.Join(err, server.Close())
+	s.jobs.running.Wait()
+	s.feeds.wait()
+	s.plans.close()
+	return err
+}
+
+// site has the pages.
+type site struct {
+	Options
+
+	feeds *feeds
+	plans plans
+	jobs  jobs
+}
+
+//go:embed static
+var static embed.FS
+
+//go:embed templates
+var templateFiles embed.FS
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{"ago": ago, "sources": releases.PinnedTexts, "nested": nested}).ParseFS(templateFiles, "templates/*.html"))
+
+// nested returns what the template of an object needs.
+func nested(node nodeView, path string) any {
+	return struct {
+		Node nodeView
+		Path string
+	}{node, path}
+}
+
+// ago returns how long ago something happened.
+func ago(then time.Time) string { return display.KnownAge(then, time.Now()) }
+
+func (s *site) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /static/", http.FileServerFS(static))
+	mux.HandleFunc("GET /{$}", s.showList)
+	mux.HandleFunc("GET /stream", s.streamList)
+	mux.HandleFunc("GET /open", s.open)
+	mux.HandleFunc("GET /o/{type}/{namespace}/{name}/{view}", s.showTarget)
+	mux.HandleFunc("GET /o/{type}/{namespace}/{name}/{view}/stream", s.streamTarget)
+	if s.AllowChanges {
+		mux.HandleFunc("POST /o/{type}/{namespace}/{name}/plan", s.makePlan)
+		mux.HandleFunc("GET /plans/{id}", s.showPlan)
+		mux.HandleFunc("POST /plans/{id}", s.carryOut)
+	}
+	return mux
+}
+
+// page is what every page has.
+type page struct {
+	*site
+
+	Title string
+	// Target is nil on the list.
+	Target *targetView
+	// View is the name of the page about the target, Stream the address of the stream that replaces its content; empty
+	// if it does not change.
+	View, Stream string
+	Content      template.HTML
+	// Trouble is why the content may be outdated.
+	Trouble string
+}
+
+// targetView is a target in a page.
+type targetView struct {
+	views.Target
+
+	// Path is the beginning of the addresses of its pages, Views are their names.
+	Path  string
+	Views []string
+}
+
+// releaseType is the type of releases in addresses; that of components has a dot.
+const releaseType = "releases"
+
+// noNamespace stands for the namespace of cluster-scoped components in addresses.
+const noNamespace = "-"
+
+// pathOf returns the beginning of the addresses of the pages about a target.
+func pathOf(resource, namespace, name string) string {
+	return "/o/" + resource + "/" + cmp.Or(namespace, noNamespace) + "/" + name
+}
+
+// target returns what the address of a request names.
+func (s *site) target(r *http.Request) (*targetView, error) {
+	kind, namespace, name := r.PathValue("type"), r.PathValue("namespace"), r.PathValue("name")
+	if namespace == noNamespace {
+		namespace = ""
+	}
+	found := &targetView{Target: views.Target{Namespace: namespace, Name: name}, Path: pathOf(kind, namespace, name)}
+	if kind == releaseType {
+		found.Views = []string{"tree", "timeline", "events", "logs", "drift", "history", "values", "manifest"}
+		return found, nil
+	}
+	mapping, err := mappingOf(s.Connection, kind)
+	if err != nil {
+		return nil, err
+	}
+	found.Mapping, found.Views = mapping, []string{"tree", "timeline", "events", "logs"}
+	return found, nil
+}
+
+// mappingOf returns the type with a resource name, such as "webshops.example.org".
+func mappingOf(c *runner.Connection, resource string) (*meta.RESTMapping, error) {
+	mapper := c.Client().RESTMapper()
+	kind, err := mapper.KindFor(schema.ParseGroupResource(resource).WithVersion(""))
+	if err != nil {
+		return nil, err
+	}
+	return mapper.RESTMapping(kind.GroupKind(), kind.Version)
+}
+
+// open redirects to the page about NAME or TYPE/NAME.
+func (s *site) open(w http.ResponseWriter, r *http.Request) {
+	namespace, name := cmp.Or(r.FormValue("namespace"), s.Namespace, "default"), r.FormValue("name")
+	kind, rest, isComponent := strings.Cut(name, "/")
+	if !isComponent {
+		http.Redirect(w, r, pathOf(releaseType, namespace, name)+"/tree", http.StatusSeeOther)
+		return
+	}
+	mapping, err := mappingOf(s.Connection, kind)
+	if err != nil {
+		s.fail(w, http.StatusNotFound, err)
+		return
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		namespace = ""
+	}
+	http.Redirect(w, r, pathOf(mapping.Resource.GroupResource().String(), namespace, rest)+"/tree", http.StatusSeeOther)
+}
+
+// fail shows an error as a page.
+func (s *site) fail(w http.ResponseWriter, code int, err error) {
+	s.write(w, code, page{site: s, Title: "Error", Content: template.HTML("<p class=\"red\">" + template.HTMLEscapeString(err.Error()) + "</p>")}) //nolint:gosec // escaped
+}
+
+func (s *site) write(w http.ResponseWriter, code int, p page) {
+	html, err := rendered("page", p)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = w.Write([]byte(html))
+}
+
+// rendered returns what a template makes of data.
+func rendered(name string, data any) (template.HTML, error) {
+	var text bytes.Buffer
+	if err := templates.ExecuteTemplate(&text, name, data); err != nil {
+		return "", fmt.Errorf("rendering %s: %w", name, err)
+	}
+	return template.HTML(text.String()), nil //nolint:gosec // a template has escaped it
+}
+
+// liveView is a view whose content follows a feed.
+type liveView struct {
+	feed string
+	run  source
+	// content returns the name of the template for a value of the feed, and its data.
+	content func(value any, query url.Values) (template string, data any)
+}
+
+func (v liveView) render(st state, query url.Values) (template.HTML, error) {
+	if st.value == nil {
+		return rendered("reading", st.trouble)
+	}
+	return rendered(v.content(st.value, query))
+}
+
+// firstValue is how long a page waits for its first content. Content that comes later arrives by the stream.
+const firstValue = 300 * time.Millisecond
+
+// show writes a page with the present content of a view.
+func (s *site) show(w http.ResponseWriter, r *http.Request, p page, view liveView) {
+	joined, leave := s.feeds.join(view.feed, view.run)
+	defer leave()
+	st := joined.now()
+	if st.value == nil {
+		select {
+		case <-st.changed:
+		case <-time.After(firstValue):
+		case <-r.Context().Done():
+		}
+		st = joined.now()
+	}
+	content, err := view.render(st, r.URL.Query())
+	if err != nil {
+		s.fail(w, http.StatusInternalServerError, err)
+		return
+	}
+	p.Content, p.Trouble, p.Stream = content, st.trouble, strings.TrimSuffix(r.URL.Path, "/")+"/stream?"+r.URL.RawQuery
+	s.write(w, http.StatusOK, p)
+}
+
+// growing is how often a page is rendered although nothing has changed, because ages grow.
+const growing = 5 * time.Second
+
+// stream sends the content of a view whenever it has changed.
+func (s *site) stream(w http.ResponseWriter, r *http.Request, view liveView) {
+	joined, leave := s.feeds.join(view.feed, view.run)
+	defer leave()
+	out := newEvents(w)
+	ages := time.NewTicker(growing)
+	defer ages.Stop()
+	var last template.HTML
+	for {
+		st := joined.now()
+		content, err := view.render(st, r.URL.Query())
+		if err == nil && content != last {
+			err = out.send("page", string(content))
+			last = content
+		}
+		if st.value != nil || st.trouble != "" {
+			err = errors.Join(err, out.tellState(st.trouble))
+		}
+		if err != nil || st.ended {
+			return
+		}
+		select {
+		case <-st.changed:
+		case <-ages.C:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// events writes server-sent events.
+type events struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	state   string
+}
+
+func newEvents(w http.ResponseWriter) *events {
+	e := &events{w: w, control: http.NewResponseController(w)}
+	// The stream takes longer than a request may.
+	_ = e.control.SetReadDeadline(time.Time{})
+	w.Header().Set("Content-Type", "text/event-stream")
+	return e
+}
+
+func (e *events) send(name, data string) error {
+	if _, err := fmt.Fprintf(e.w, "event: %s\ndata: %s\n\n", name, strings.ReplaceAll(strings.ReplaceAll(data, "\r", ""), "\n", "\ndata: ")); err != nil {
+		return err
+	}
+	return e.control.Flush()
+}
+
+// tellState tells whether the content is up to date, if that has changed.
+func (e *events) tellState(trouble string) error {
+	text := "live"
+	if trouble != "" {
+		text = "reconnecting: " + trouble
+	}
+	if text == e.state {
+		return nil
+	}
+	e.state = text
+	return e.send("state", text)
+}
+
+// showTarget shows a page about a target.
+func (s *site) showTarget(w http.ResponseWriter, r *http.Request) {
+	target, err := s.target(r)
+	if err == nil && !slices.Contains(target.Views, r.PathValue("view")) {
+		err = fmt.Errorf("there is no page %q about %s; must be one of %s", r.PathValue("view"), target.Target, strings.Join(target.Views, ", "))
+	}
+	if err != nil {
+		s.fail(w, http.StatusNotFound, err)
+		return
+	}
+	p := page{site: s, Title: target.String(), Target: target, View: r.PathValue("view")}
+	if view, isLive := s.liveView(target, p.View); isLive {
+		s.show(w, r, p, view)
+		return
+	}
+	name, data, err := s.content(r, target, p.View)
+	if err == nil {
+		p.Content, err = rendered(name, data)
+	}
+	if err != nil {
+		code := http.StatusInternalServerError
+		if errors.Is(err, releases.ErrNotFound) {
+			code = http.StatusNotFound
+		}
+		s.fail(w, code, err)
+		return
+	}
+	if p.View == "logs" {
+		p.Stream = r.URL.Path + "/stream?" + r.URL.RawQuery
+	}
+	s.write(w, http.StatusOK, p)
+}
+
+// streamTarget streams the content of a page about a target.
+func (s *site) streamTarget(w http.ResponseWriter, r *http.Request) {
+	target, err := s.target(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
+	if view, isLive := s.liveView(target, r.PathValue("view")); isLive {
+		s.stream(w, r, view)
+		return
+	}
+	if r.PathValue("view") == "logs" {
+		s.streamLogs(w, r, target)
+		return
+	}
+	http.NotFound(w, r)
+}

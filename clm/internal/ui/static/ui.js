@@ -1,0 +1,27 @@
+"use strict";
+// The server renders; this script only puts its HTML in place.
+const live = document.getElementById("live"), connection = document.getElementById("connection"), log = document.getElementById("log");
+const maxLines = 5000;
+
+function say(text) {
+  connection.textContent = text;
+  connection.classList.toggle("waiting", text !== "live");
+}
+
+if (live.dataset.stream) {
+  const source = new EventSource(live.dataset.stream);
+  source.addEventListener("page", event => Idiomorph.morph(live, event.data, {
+    morphStyle: "innerHTML",
+    // What the user has opened, closed or entered stays.
+    callbacks: { beforeAttributeUpdated: (name, node) => !(name === "open" && node.tagName === "DETAILS") },
+    ignoreActiveValue: true,
+  }));
+  source.addEventListener("line", event => {
+    const atEnd = log.scrollTop + log.clientHeight >= log.scrollHeight - 4;
+    log.append(event.data + "\n");
+    while (log.childNodes.length > maxLines) log.firstChild.remove();
+    if (atEnd) log.scrollTop = log.scrollHeight;
+  });
+  source.addEventListener("state", event => say(event.data));
+  source.addEventListener("error", () => say("reconnecting"));
+}

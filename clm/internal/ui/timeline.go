@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/clm/internal/views"
+	"github.com/component-operator/runtime/internal/display"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// timelineView is the content of the page with the timeline, in units of the drawing.
+type timelineView struct {
+	Began         time.Time
+	Width, Height int
+	Marks         []timeMark
+	Bands         []timeBand
+}
+
+// timeMark is a time on the axis.
+type timeMark struct {
+	X    int
+	Text string
+}
+
+// timeBand is a wave.
+type timeBand struct {
+	Label     string
+	Y, Height int
+	Odd       bool
+	Bars      []timeBar
+	// More is how many objects are not drawn.
+	More  int
+	MoreY int
+}
+
+// timeBar is an object: it was recorded at the beginning, was written where the bar begins, and became ready where it
+// ends.
+type timeBar struct {
+	Name, Text, State string
+	Y, X, Width       int
+}
+
+const (
+	nameWidth = 320
+	chart     = 640
+	rowHeight = 22
+	axis      = 28
+)
+
+// moment is when an object was written and became ready; ready is zero if it has not.
+type moment struct {
+	node           *display.Node
+	written, ready time.Time
+}
+
+// timelineOf draws the last operation: the objects that were written since the current revision was recorded or, for a
+// component, since the operator began to process it. Kubernetes records times in seconds.
+func timelineOf(s *views.Snapshot, now time.Time) timelineView {
+	moments := momentsOf(s.Dependents)
+	began := beginning(s, moments)
+	moments = slices.DeleteFunc(moments, func(m moment) bool { return m.written.Before(began.Truncate(time.Second)) })
+	end := began.Add(time.Second)
+	for _, m := range moments {
+		if m.ready.IsZero() {
+			end = now
+			break
+		}
+		if m.ready.After(end) {
+			end = m.ready
+		}
+	}
+	x := func(t time.Time) int {
+		return nameWidth + int(chart*max(t.Sub(began), 0)/max(end.Sub(began), time.Second))
+	}
+	view := timelineView{Began: began, Width: nameWidth + chart + 60, Height: axis}
+	const marks = 4
+	for i := range marks + 1 {
+		after := end.Sub(began) * time.Duration(i) / marks
+		view.Marks = append(view.Marks, timeMark{X: x(began.Add(after)), Text: "+" + after.Round(100*time.Millisecond).String()})
+	}
+	for i, m := range moments {
+		if i == 0 || m.node.Wave != moments[i-1].node.Wave {
+			view.Bands = append(view.Bands, timeBand{Label: types.WaveText(m.node.Wave), Y: view.Height, Odd: len(view.Bands)%2 == 1, Height: rowHeight})
+			view.Height += rowHeight
+		}
+		band := &view.Bands[len(view.Bands)-1]
+		if len(band.Bars) >= shown {
+			band.More++
+			continue
+		}
+		bar := timeBar{Name: display.Elide(m.node.String(), 44), State: string(m.node.State), Y: view.Height, X: x(m.written)}
+		until, text := m.ready, "not ready for "+display.Age(m.written, now)
+		if until.IsZero() {
+			until = end
+		} else {
+			text = "ready after " + m.ready.Sub(m.written).String()
+		}
+		bar.Width = max(x(until)-bar.X, 3)
+		bar.Text = fmt.Sprintf("%s: written +%s, %s", m.node, m.written.Sub(began).Round(time.Second), text)
+		band.Bars = append(band.Bars, bar)
+		view.Height, band.Height = view.Height+rowHeight, band.Height+rowHeight
+	}
+	for i := range view.Bands {
+		// A line for what is not drawn is at the end of its band, in the row of the label.
+		view.Bands[i].MoreY = view.Bands[i].Y
+	}
+	return view
+}
+
+// beginning returns when the last operation began.
+func beginning(s *views.Snapshot, moments []moment) time.Time {
+	if s.Release != nil && s.Release.Current() != nil {
+		return s.Release.Current().Created
+	}
+	if s.Component != nil && s.Component.Status.ProcessingSince != nil {
+		return s.Component.Status.ProcessingSince.Time
+	}
+	// The operator is not working on it. What was written within a minute belongs together.
+	const together = time.Minute
+	times := display.Map(moments, func(m moment) time.Time { return m.written })
+	slices.SortFunc(times, func(a, b time.Time) int { return b.Compare(a) })
+	var first time.Time
+	for _, t := range times {
+		if !first.IsZero() && first.Sub(t) > together {
+			break
+		}
+		first = t
+	}
+	return first
+}
+
+// momentsOf returns the dependents that were written, in the order of their waves.
+func momentsOf(nodes []*display.Node) []moment {
+	var found []moment
+	for _, node := range nodes {
+		if node.Item == nil || node.Item.LastAppliedAt == nil {
+			continue
+		}
+		m := moment{node: node, written: node.Item.LastAppliedAt.Time}
+		if node.State.IsDone() {
+			if m.ready = readySince(node.Live); m.ready.Before(m.written) {
+				m.ready = m.written
+			}
+		}
+		found = append(found, m)
+	}
+	slices.SortStableFunc(found, func(a, b moment) int {
+		return cmp.Or(cmp.Compare(a.node.Wave, b.node.Wave), a.written.Compare(b.written))
+	})
+	return found
+}
+
+// readySince returns when the last condition of an object has become true; zero if it has none.
+func readySince(object *unstructured.Unstructured) time.Time {
+	var last time.Time
+	if object == nil {
+		return last
+	}
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, condition := range conditions {
+		fields, _ := condition.(map[string]any)
+		text, _ := fields["lastTransitionTime"].(string)
+		since, err := time.Parse(time.RFC3339, text)
+		if err == nil && fields["status"] == string(metav1.ConditionTrue) && since.After(last) {
+			last = since
+		}
+	}
+	return last
+}
