@@ -101,6 +101,7 @@ var needNoRights = map[string]string{
 	"repo":       "asks repositories",
 	"show":       "works on files, registries and repositories",
 	"sandbox":    "makes a cluster, in which its user may do everything",
+	"ui":         "its pages say what the user may not do",
 	"version":    "prints texts",
 }
 

@@ -152,9 +152,13 @@ func (v statusView) write(out io.Writer, style display.Style, width int) error {
 	return writeStatus(out, style, width, v.Snapshot)
 }
 
-// writeStatus writes what describes a target, the waves, and the dependents that are not ready.
+// writeStatus writes the name of a target, what describes it, the waves, and the dependents that are not ready.
 func writeStatus(out io.Writer, style display.Style, width int, v *views.Snapshot) error {
-	rows := v.Describe(style)
+	title := [2]string{"Component", style.Bold(v.Target.String())}
+	if v.Release != nil {
+		title = [2]string{"Release", style.Bold(v.Release.String())}
+	}
+	rows := append([][2]string{title}, v.Describe(style)...)
 	waves := display.Waves(v.Dependents)
 	numbers := 0
 	for _, wave := range waves {

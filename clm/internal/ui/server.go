@@ -276,10 +276,13 @@ func (s *site) stream(w http.ResponseWriter, r *http.Request, view liveView) {
 	var last template.HTML
 	for {
 		st := joined.now()
-		content, err := view.render(st, r.URL.Query())
-		if err == nil && content != last {
-			err = out.send("page", string(content))
-			last = content
+		var err error
+		if st.value != nil { // otherwise the page keeps what it shows
+			content, failed := view.render(st, r.URL.Query())
+			if err = failed; err == nil && content != last {
+				err = out.send("page", string(content))
+				last = content
+			}
 		}
 		if st.value != nil || st.trouble != "" {
 			err = errors.Join(err, out.tellState(st.trouble))

@@ -138,14 +138,18 @@ func beginning(s *views.Snapshot, moments []moment) time.Time {
 	return first
 }
 
-// momentsOf returns the dependents that were written, in the order of their waves.
+// momentsOf returns the dependents that were written, in the order of their waves. What an operation that is still
+// running has written is known only of objects that it has created: it is recorded later.
 func momentsOf(nodes []*display.Node) []moment {
 	var found []moment
 	for _, node := range nodes {
-		if node.Item == nil || node.Item.LastAppliedAt == nil {
+		m := moment{node: node, written: node.Created}
+		if node.Item != nil && node.Item.LastAppliedAt != nil {
+			m.written = node.Item.LastAppliedAt.Time
+		}
+		if node.Item == nil || m.written.IsZero() {
 			continue
 		}
-		m := moment{node: node, written: node.Item.LastAppliedAt.Time}
 		if node.State.IsDone() {
 			if m.ready = readySince(node.Live); m.ready.Before(m.written) {
 				m.ready = m.written

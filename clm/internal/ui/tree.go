@@ -143,7 +143,11 @@ func (w *waveView) group(nodes []*display.Node, state display.State, query url.V
 		switch {
 		case node.State != state:
 		case len(group.Rows) < limit:
-			group.Rows = append(group.Rows, nodeOf(node, node.String(), now))
+			row := nodeOf(node, node.String(), now)
+			if len(row.Children) > 0 {
+				row.Object = node.Argument()
+			}
+			group.Rows = append(group.Rows, row)
 		default:
 			group.More++
 		}
@@ -173,7 +177,7 @@ func nodeOf(node *display.Node, id string, now time.Time) nodeView {
 			view.State = string(display.StateReady)
 		}
 	}
-	if node.Kind == "Pod" || len(node.Children) > 0 {
+	if node.Kind == "Pod" {
 		view.Object = node.Argument()
 	}
 	for _, child := range node.Children {

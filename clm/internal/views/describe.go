@@ -19,7 +19,7 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// Describe returns labels and texts about the target: its state and since when, who works on it, the message, the
+// Describe returns labels and texts about the target, without its name: its state and since when, who works on it, the message, the
 // revision with its sources, and the conditions. A row without a label belongs to the one before. The texts are colored
 // according to the style.
 func (s *Snapshot) Describe(style display.Style) [][2]string {
@@ -56,7 +56,6 @@ func (s *Snapshot) StateText() string {
 func (s *Snapshot) describeRelease(style display.Style) [][2]string {
 	release, now := s.Release, time.Now()
 	rows := [][2]string{
-		{"Release", style.Bold(release.String())},
 		{"State", s.paintState(style) + s.releaseSince(now)},
 	}
 	if work := s.work(now); work != "" {
@@ -154,9 +153,9 @@ func (s *Snapshot) describeComponent(style display.Style) [][2]string {
 	}
 	_, reason, message := status.GetState()
 	state := paint(display.Clean(string(status.State)+", "+reason)) + s.componentSince(time.Now())
-	rows := [][2]string{{"Component", style.Bold(s.Target.String())}, {"State", state}}
+	rows := [][2]string{{"State", state}}
 	if s.Component.IsNew() {
-		return [][2]string{{"Component", style.Bold(s.Target.String())}, {"State", style.Yellow("the operator has not reconciled it yet")}}
+		return [][2]string{{"State", style.Yellow("the operator has not reconciled it yet")}}
 	}
 	if s.Component.Problem != "" {
 		rows = append(rows, [2]string{"", style.Yellow(display.Clean(s.Component.Problem))})

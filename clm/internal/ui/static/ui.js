@@ -6,6 +6,8 @@ const maxLines = 5000;
 function say(text) {
   connection.textContent = text;
   connection.classList.toggle("waiting", text !== "live");
+  const reading = document.getElementById("reading");
+  if (reading && text !== "live") reading.textContent = text;
 }
 
 if (live.dataset.stream) {
