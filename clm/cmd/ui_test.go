@@ -325,7 +325,7 @@ func TestUIInOneNamespace(t *testing.T) {
 	everywhere := p.visit("-A", user)
 	everywhere.shows("/stream", "releases are not shown: watching the records of all releases: ")
 	nobody := p.visit(p.user("nobody"))
-	nobody.shows("/stream", `cannot list resource "secrets"`)
+	nobody.shows("/stream", "cannot list resource &#34;secrets&#34;")
 	nobody.shows(nobody.release("web", "tree/stream"), `cannot get resource "secrets"`)
 }
 

@@ -16,6 +16,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -122,10 +124,12 @@ type Change struct {
 	Complete bool
 	// Deleted means that the object was deleted.
 	Deleted bool
+	// Trouble means that there is no change, but that the server cannot be reached. The watch tries again.
+	Trouble error
 }
 
 // Watch calls tell with all objects, and then with each change, until the context ends, which is no error. An error of
-// tell ends the watch. If changes were missed, tell gets all objects again.
+// tell ends the watch. If changes were missed, tell gets all objects again. It is not called concurrently.
 func Watch(ctx context.Context, source *cache.ListWatch, tell func(Change) error) error {
 	// Logged errors are also returned.
 	ctx = klog.NewContext(ctx, logr.Discard())
@@ -139,6 +143,9 @@ func Watch(ctx context.Context, source *cache.ListWatch, tell func(Change) error
 		}
 	}
 }
+
+// brief is the duration of a watch that indicates trouble: a server ends watches after minutes.
+const brief = 2 * time.Second
 
 func listAndWatch(ctx context.Context, source *cache.ListWatch, tell func(Change) error) error {
 	list, err := source.ListWithContext(ctx, metav1.ListOptions{})
@@ -156,10 +163,33 @@ func listAndWatch(ctx context.Context, source *cache.ListWatch, tell func(Change
 	if err := tell(Change{Objects: objects, Complete: true}); err != nil {
 		return err
 	}
-	_, err = watchtools.Until(ctx, accessor.GetResourceVersion(), source, func(event watch.Event) (bool, error) {
+	var mu sync.Mutex
+	tellAlone := func(change Change) error {
+		mu.Lock()
+		defer mu.Unlock()
+		return tell(change)
+	}
+	var begun time.Time
+	retried := &cache.ListWatch{WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+		before := begun
+		begun = time.Now()
+		started, err := source.WatchWithContext(ctx, options)
+		trouble := err
+		if err == nil && begun.Sub(before) < brief {
+			// If a connection is lost at once, client-go returns a watch that ends at once.
+			trouble = errors.New("the server ends watches at once")
+		}
+		if trouble != nil && ctx.Err() == nil {
+			if failure := tellAlone(Change{Trouble: trouble}); failure != nil {
+				return nil, failure
+			}
+		}
+		return started, err
+	}}
+	_, err = watchtools.Until(ctx, accessor.GetResourceVersion(), retried, func(event watch.Event) (bool, error) {
 		switch event.Type {
 		case watch.Added, watch.Modified, watch.Deleted:
-			return false, tell(Change{Objects: []runtime.Object{event.Object}, Deleted: event.Type == watch.Deleted})
+			return false, tellAlone(Change{Objects: []runtime.Object{event.Object}, Deleted: event.Type == watch.Deleted})
 		case watch.Error:
 			return false, fmt.Errorf("watching: %w", apierrors.FromObject(event.Object))
 		case watch.Bookmark:

@@ -75,7 +75,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// strict cookie yet.
 		header.Set("Content-Type", "text/html; charset=utf-8")
 		header.Set("Refresh", "0; url=/")
-		fmt.Fprint(w, `<!doctype html><title>clm</title><a href="/">Continue</a>`)
+		fmt.Fprint(w, `<!doctype html><title>clm</title><link rel="icon" href="/static/icon.svg"><a href="/">Continue</a>`)
 	case !d.admits(r):
 		http.Error(w, "open the address that clm ui has printed", http.StatusUnauthorized)
 	default:

@@ -347,6 +347,9 @@ func (f *ObjectSets) AwaitRollBack(ctx context.Context, c cluster.Client, progre
 	selection := apiserver.ListSelection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, f.Target.Name).String()}
 	last, errOver := "", errors.New("over")
 	err = apiserver.Watch(ctx, apiserver.ListWatch(resource, selection), func(change apiserver.Change) error {
+		if change.Trouble != nil {
+			return nil
+		}
 		if change.Deleted || len(change.Objects) == 0 {
 			return fmt.Errorf("%s was deleted", f.Target)
 		}
