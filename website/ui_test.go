@@ -23,27 +23,28 @@ import (
 
 // shop is a release of three waves, of which the second one does not become ready.
 const shop = `
-{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {theme: "THEME"}}
+{apiVersion: v1, kind: ConfigMap, metadata: {name: NAME-settings}, data: {theme: "THEME"}}
 ---
 apiVersion: apps/v1
 kind: Deployment
-metadata: {name: frontend, annotations: {clm.cs.sap.com/apply-order: "1"}}
+metadata: {name: NAME-frontend, annotations: {clm.cs.sap.com/apply-order: "1"}}
 spec:
   replicas: 3
-  selector: {matchLabels: {app: frontend}}
+  selector: {matchLabels: {app: NAME-frontend}}
   template:
-    metadata: {labels: {app: frontend}, annotations: {sandbox.component-operator.io/never-ready: "STUCK"}}
+    metadata: {labels: {app: NAME-frontend}, annotations: {sandbox.component-operator.io/never-ready: "STUCK"}}
     spec: {terminationGracePeriodSeconds: 0, containers: [{name: main, image: example.com/frontend}]}
 ---
-{apiVersion: v1, kind: Service, metadata: {name: frontend, annotations: {clm.cs.sap.com/apply-order: "2"}}, spec: {selector: {app: frontend}, ports: [{port: 80}]}}
+{apiVersion: v1, kind: Service, metadata: {name: NAME-frontend, annotations: {clm.cs.sap.com/apply-order: "2"}}, spec: {selector: {app: NAME-frontend}, ports: [{port: 80}]}}
 `
 
 // uiKit runs clm and kubectl in a sandbox of its own, and clm ui behind a proxy.
 type uiKit struct {
 	*testing.T
 
-	folder, kubeconfig, address string
-	proxy                       *proxy
+	// folder has the programs; they run in dir.
+	folder, dir, kubeconfig, address string
+	proxy                            *proxy
 }
 
 // startUI starts a sandbox and clm ui, whose address it returns.
@@ -53,7 +54,7 @@ func startUI(t *testing.T) *uiKit {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &uiKit{T: t, folder: folder, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	k := &uiKit{T: t, folder: folder, dir: t.TempDir(), kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 	k.run("clm", "sandbox", "up")
 	t.Cleanup(func() { k.run("clm", "sandbox", "down") })
 	content, err := os.ReadFile(k.kubeconfig)
@@ -90,7 +91,7 @@ func startUI(t *testing.T) *uiKit {
 func (k *uiKit) run(program string, args ...string) string {
 	k.Helper()
 	command := exec.CommandContext(context.WithoutCancel(k.Context()), filepath.Join(k.folder, program), append(args, "--kubeconfig", k.kubeconfig)...)
-	command.Env = append(os.Environ(), "CI=true")
+	command.Dir, command.Env = k.dir, append(os.Environ(), "CI=true")
 	output, err := command.CombinedOutput()
 	const notReady = 3
 	if failed, isExit := errors.AsType[*exec.ExitError](err); err != nil && (!isExit || failed.ExitCode() != notReady) {
@@ -102,11 +103,10 @@ func (k *uiKit) run(program string, args ...string) string {
 // apply applies the release.
 func (k *uiKit) apply(name, stuck, theme string) {
 	k.Helper()
-	file := filepath.Join(k.TempDir(), "shop.yaml")
-	if err := os.WriteFile(file, []byte(strings.NewReplacer("STUCK", stuck, "THEME", theme).Replace(shop)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(k.dir, "shop.yaml"), []byte(strings.NewReplacer("NAME", name, "STUCK", stuck, "THEME", theme).Replace(shop)), 0o600); err != nil {
 		k.Fatal(err)
 	}
-	k.run("clm", "apply", name, file, "--yes", "--timeout", "3s")
+	k.run("clm", "apply", name, "shop.yaml", "--yes", "--timeout", "3s")
 }
 
 // page returns the address of a page about a release.
@@ -158,12 +158,12 @@ func TestUI(t *testing.T) {
 
 	do("the list, then the tree", chromedp.Navigate(k.address), chromedp.WaitVisible(`//a[text()="shop"]`), shows("live"))
 	check("list")
-	do("the wave that waits names its blocker", click("shop"), shows("waits for wave 1: Deployment default/frontend is not ready"), chromedp.WaitVisible("#cause"))
+	do("the wave that waits names its blocker", click("shop"), shows("waits for wave 1: Deployment default/shop-frontend is not ready"), chromedp.WaitVisible("#cause"))
 	check("tree")
 
 	// What the user has closed stays closed when the page changes.
 	do("close a wave", click("wave 0"))
-	k.run("kubectl", "label", "configmap", "settings", "seen=yes")
+	k.run("kubectl", "label", "configmap", "shop-settings", "seen=yes")
 	k.apply("shop", "false", "dark")
 	do("it becomes ready", chromedp.WaitVisible(`//dd/span[@class="green" and text()="Ready"]`))
 	if open, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`document.getElementById("wave.0").open`)); err != nil || open {
@@ -172,18 +172,18 @@ func TestUI(t *testing.T) {
 
 	do("timeline", click("timeline"), chromedp.WaitVisible("#timeline"))
 	check("timeline")
-	k.run("kubectl", "patch", "configmap", "settings", "--type=merge", "-p", `{"data":{"theme":"pink"}}`)
+	k.run("kubectl", "patch", "configmap", "shop-settings", "--type=merge", "-p", `{"data":{"theme":"pink"}}`)
 	do("drift", click("drift"), shows("+  theme: pink"))
 	check("drift")
 	do("the plan of the correction", click("Correct drift…"), shows("-  theme: pink"))
 	check("plan")
 	do("the correction", click("Correct the drift"), chromedp.WaitVisible("#job.green"))
-	if theme := k.run("kubectl", "get", "configmap", "settings", "-o", "jsonpath={.data.theme}"); theme != "dark" {
+	if theme := k.run("kubectl", "get", "configmap", "shop-settings", "-o", "jsonpath={.data.theme}"); theme != "dark" {
 		t.Errorf("the drift was not corrected: %s", theme)
 	}
 	k.apply("shop", "false", "light")
 	do("rollback", click("history"), chromedp.WaitVisible("#revision-3"), chromedp.Click("#revision-2 button"), shows("-  theme: light"), click("Roll back"), chromedp.WaitVisible("#job.green"))
-	if theme := k.run("kubectl", "get", "configmap", "settings", "-o", "jsonpath={.data.theme}"); theme != "dark" {
+	if theme := k.run("kubectl", "get", "configmap", "shop-settings", "-o", "jsonpath={.data.theme}"); theme != "dark" {
 		t.Errorf("the release was not rolled back: %s", theme)
 	}
 	do("history", click("history"), chromedp.WaitVisible("#revision-4"))
@@ -196,7 +196,7 @@ func TestUI(t *testing.T) {
 	do("it is gone", chromedp.WaitVisible(`//*[@id="connection"][contains(., "reconnecting")]`), shows("wave 0"))
 	k.proxy.open()
 	do("it is back", chromedp.WaitVisible(`//*[@id="connection"][text()="live"]`))
-	k.run("kubectl", "delete", "service", "frontend")
+	k.run("kubectl", "delete", "service", "shop-frontend")
 	do("it is followed again", shows("Degraded"))
 }
 
@@ -256,3 +256,98 @@ func (p *proxy) close() {
 	}
 	p.all = nil
 }
+
+// slow is a release of three waves, of which the second one is ready when a condition is set.
+const slow = `
+{apiVersion: v1, kind: ConfigMap, metadata: {name: options}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: gateway, annotations: {clm.cs.sap.com/apply-order: "1", clm.cs.sap.com/status-hint: conditions=Open}}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: backend, annotations: {clm.cs.sap.com/apply-order: "1"}}
+spec:
+  selector: {matchLabels: {app: backend}}
+  template: {metadata: {labels: {app: backend}}, spec: {containers: [{name: main, image: example.com/backend}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: backend, annotations: {clm.cs.sap.com/apply-order: "2"}}, spec: {selector: {app: backend}, ports: [{port: 80}]}}
+`
+
+// TestUIScreenshots takes pictures of clm ui, for people to look at and for the page about it.
+func TestUIScreenshots(t *testing.T) {
+	if *screenshots == "" {
+		t.Skip("run it with -screenshots FOLDER")
+	}
+	k := startUI(t)
+	k.apply("shop", "true", "dark")
+	var objects strings.Builder
+	for i := range 10000 {
+		fmt.Fprintf(&objects, "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: part-%04d, annotations: {clm.cs.sap.com/apply-order: %q}}}\n", i, fmt.Sprint(i/2500))
+	}
+	const widgets = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Widget, plural: widgets, singular: widget, listKind: WidgetList}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`
+	for name, content := range map[string]string{
+		"slow.yaml": slow, "many.yaml": objects.String(), "types.yaml": widgets, "widget.yaml": "{apiVersion: example.com/v1, kind: Widget, metadata: {name: precious}}",
+	} {
+		if err := os.WriteFile(filepath.Join(k.dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k.run("clm", "apply", "slow", "slow.yaml", "--yes", "--timeout", "7s")
+	open := fmt.Sprintf(`{"status":{"conditions":[{"type":"Open","status":"True","reason":"Open","message":"","lastTransitionTime":%q}]}}`, time.Now().UTC().Format(time.RFC3339))
+	k.run("kubectl", "patch", "service", "gateway", "--subresource=status", "--type=merge", "-p", open)
+	k.run("clm", "apply", "slow", "slow.yaml", "--yes", "--timeout", "1m")
+	k.run("clm", "apply", "many", "many.yaml", "--yes")
+	k.run("clm", "apply", "types", "types.yaml", "--yes")
+	k.run("kubectl", "apply", "-f", "widget.yaml")
+	ctx := browser(t)
+	if err := chromedp.Do(ctx, chromedp.Navigate(k.address), chromedp.WaitVisible("section")); err != nil {
+		t.Fatal(err)
+	}
+	deletion := chromedp.Click(`//button[@value="delete"]`)
+	for name, page := range map[string]struct {
+		path, ready string
+		before      []chromedp.Action[chromedp.Void]
+	}{
+		"list":     {path: "/", ready: "section"},
+		"waiting":  {path: k.release("shop", "tree"), ready: "#cause"},
+		"timeline": {path: k.release("slow", "timeline"), ready: "#timeline"},
+		"many":     {path: k.release("many", "tree"), ready: "#wave\\.3"},
+		"refused":  {path: k.release("types", "tree"), ready: "p.red", before: []chromedp.Action[chromedp.Void]{chromedp.WaitVisible(".wave"), deletion}},
+	} {
+		for _, theme := range []string{"light", "dark"} {
+			for size, width := range map[string]int64{"wide": 1100, "narrow": 390} {
+				actions := append([]chromedp.Action[chromedp.Void]{
+					chromedp.EmulateViewport(width, 480), prefer("prefers-color-scheme=" + theme), chromedp.Navigate(k.page(page.path)),
+				}, append(page.before, chromedp.WaitVisible(page.ready))...)
+				limited, stop := context.WithTimeout(ctx, time.Minute)
+				err := chromedp.Do(limited, actions...)
+				if stop(); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				const png = 100
+				picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(png))
+				if err == nil {
+					err = os.WriteFile(filepath.Join(*screenshots, "ui-"+name+"-"+theme+"-"+size+".png"), picture, 0o600)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// release returns the path of a page about a release.
+func (k *uiKit) release(name, view string) string { return "/o/releases/default/" + name + "/" + view }

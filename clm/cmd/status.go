@@ -218,44 +218,11 @@ func dependentFacts(dependents []*display.Node) []fact {
 	for _, d := range dependents {
 		text := string(d.State)
 		if d.State.IsProblem() {
-			text = nodeText(d)
+			text = d.Explain()
 		}
 		facts = append(facts, fact{d.String(), text})
 	}
 	return facts
-}
-
-// statusText returns the status of an object, with the message that explains it.
-func statusText(node *display.Node) string {
-	if node.Message == "" {
-		return node.Status.String()
-	}
-	return node.Status.String() + ": " + node.Message
-}
-
-// nodeText returns the state of an object and the first reason, if there is one, on one line.
-func nodeText(node *display.Node) string {
-	text := statusText(node)
-	if at, reason := firstReason(node); at == node {
-		text += "; " + reason
-	} else if at != nil {
-		text += "; " + at.Kind + " " + at.Name + ": " + reason
-	}
-	return text
-}
-
-// firstReason returns the first reason of the node or of the objects that it owns, and the object of the reason; nil if
-// there is none.
-func firstReason(node *display.Node) (*display.Node, string) {
-	if len(node.Why) > 0 {
-		return node, node.Why[0].Text
-	}
-	for _, child := range node.Children {
-		if at, reason := firstReason(child); at != nil {
-			return at, reason
-		}
-	}
-	return nil, ""
 }
 
 func (v statusView) object() *unstructured.Unstructured {

@@ -105,7 +105,7 @@ func objectFacts(dependents []*display.Node) []fact {
 	var facts []fact
 	for _, dependent := range dependents {
 		dependent.Walk(func(node *display.Node) {
-			text := statusText(node)
+			text := node.StatusText()
 			for _, reason := range node.Why {
 				text += "; " + reason.Text
 			}

@@ -7,12 +7,14 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -22,6 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/testenv"
 )
@@ -170,7 +173,7 @@ func TestUIFollowsAWave(t *testing.T) {
 	v.shows("/stream", `<a href="/o/releases/PLACE/web/tree">web</a>`)
 	stream := v.release("web", "tree/stream")
 	v.shows(stream, "<em>waits for wave 0: Service PLACE/gate is not ready</em>")
-	v.shows(stream, `<b>Service PLACE/gate</b> is not ready: `)
+	v.shows(stream, `<b>Service PLACE/gate</b> InProgress: condition Open is missing`)
 	v.shows(stream, "has been working on it for ")
 	v.expectPage(v.get(v.release("web", "timeline"), http.StatusOK), "Service PLACE/gate: written &#43;", ", not ready for ", "ConfigMap PLACE/first: written &#43;")
 	opened := make(chan struct{})
@@ -359,4 +362,51 @@ func TestUIShowsComponents(t *testing.T) {
 	v.shows("/o/parcelservices.example.io/"+p.namespace+"/ui/tree/stream", "Error, Error")
 	v.expectPage(v.get("/open?name=parcelservice/ui", http.StatusOK), "ParcelService PLACE/ui", "!Correct drift", "!>history<")
 	v.expectPage(v.post("/o/parcelservices.example.io/"+p.namespace+"/ui/plan", http.StatusConflict, "operation=delete"), "its operator changes it; clm changes only releases")
+}
+
+// TestK9sPlugins runs the commands of the plugins, as k9s does on a Secret with the record of a release.
+func TestK9sPlugins(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("one.yaml", configMap("a", "1")))
+	p.must("apply", "web", p.file("two.yaml", configMap("a", "2")))
+	content, err := os.ReadFile("../../examples/k9s/plugins.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Plugins map[string]struct {
+			ShortCut, Description, Command string
+			Scopes, Args                   []string
+		}
+	}
+	if err := yaml.UnmarshalStrict(content, &file); err != nil {
+		t.Fatal(err)
+	}
+	programs := t.TempDir()
+	for name, script := range map[string]string{
+		"clm":  fmt.Sprintf("%s=1 exec %q \"$@\" --kubeconfig %q\n", clmVariable, os.Args[0], p.kubeconfig),
+		"less": "cat\n",
+	} {
+		if err := os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\n"+script), 0o700); err != nil { //nolint:gosec // a program
+			t.Fatal(err)
+		}
+	}
+	wants := map[string]string{"clm-tree": "ConfigMap ", "clm-history": "two.yaml", "clm-diff": "2", "clm-component-tree": "is no component"}
+	for name, plugin := range file.Plugins {
+		if plugin.ShortCut == "" || plugin.Description == "" || len(plugin.Scopes) == 0 {
+			t.Errorf("%s is not complete", name)
+		}
+		command := exec.CommandContext(t.Context(), plugin.Command, plugin.Args...)
+		command.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"), "NAME=clm.web", "NAMESPACE="+p.namespace, "CONTEXT=", "RESOURCE_NAME=secrets", "RESOURCE_GROUP=")
+		command.Stdin = strings.NewReader("1\n")
+		output, err := command.CombinedOutput()
+		if err != nil || wants[name] == "" || !strings.Contains(string(output), wants[name]) {
+			t.Errorf("%s: %v; want %q in:\n%s", name, err, wants[name], output)
+		}
+		delete(wants, name)
+	}
+	if len(wants) > 0 {
+		t.Errorf("there are no plugins %v", wants)
+	}
 }

@@ -189,6 +189,39 @@ func (n *Node) Walk(visit func(node *Node)) {
 	}
 }
 
+// StatusText returns the status of the object, with the message that explains it.
+func (n *Node) StatusText() string {
+	if n.Message == "" {
+		return n.Status.String()
+	}
+	return n.Status.String() + ": " + n.Message
+}
+
+// Explain returns the status text and the first reason, if there is one, on one line.
+func (n *Node) Explain() string {
+	text := n.StatusText()
+	if at, reason := n.firstReason(); at == n {
+		text += "; " + reason
+	} else if at != nil {
+		text += "; " + at.Kind + " " + at.Name + ": " + reason
+	}
+	return text
+}
+
+// firstReason returns the first reason of the object or of the objects that it owns, and the object of the reason; nil
+// if there is none.
+func (n *Node) firstReason() (*Node, string) {
+	if len(n.Why) > 0 {
+		return n, n.Why[0].Text
+	}
+	for _, child := range n.Children {
+		if at, reason := child.firstReason(); at != nil {
+			return at, reason
+		}
+	}
+	return nil, ""
+}
+
 // Source says where a reason was found.
 type Source string
 

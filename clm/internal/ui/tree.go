@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/views"
 	"github.com/component-operator/runtime/internal/display"
 )
@@ -83,7 +82,7 @@ func treeOf(s *views.Snapshot, query url.Values, now time.Time) treeView {
 	if problems := s.Problems(); len(problems) > 0 {
 		slices.SortStableFunc(problems, func(a, b *display.Node) int { return cmp.Compare(a.Wave, b.Wave) })
 		first := problems[0]
-		view.Cause = &cause{Object: first.String(), Text: cmp.Or(live.Reason(first), first.Message, first.Status.String()), More: len(problems) - 1}
+		view.Cause = &cause{Object: first.String(), Text: first.Explain(), More: len(problems) - 1}
 	}
 	return view
 }
