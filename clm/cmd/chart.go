@@ -35,7 +35,7 @@ func newShowCommand(e *environment) *cobra.Command {
 }
 
 func newShowPartCommand(e *environment, part, short string) *cobra.Command {
-	options := remote.Options{}
+	options, signers := remote.Options{}, signerFlags{}
 	command := &cobra.Command{
 		Use:   part + " SOURCE",
 		Short: short,
@@ -44,6 +44,10 @@ packaged chart. It may be a library.`,
 		Example: "  clm show " + part + " oci://registry.example.com/charts/web --version ^1.2",
 		RunE: func(command *cobra.Command, args []string) error {
 			defer e.announce("reading the chart")()
+			options, err := signers.forChart(args[0], options)
+			if err != nil {
+				return err
+			}
 			chart, _, err := remote.ReadChart(command.Context(), args[0], options)
 			if err != nil {
 				return err
@@ -53,7 +57,7 @@ packaged chart. It may be a library.`,
 			return err
 		},
 	}
-	addRemoteFlags(command.Flags(), &options)
+	addRemoteFlags(command.Flags(), &options, &signers)
 	return command
 }
 
@@ -75,6 +79,7 @@ func newActionCommand(e *environment, command *cobra.Command, act action) *cobra
 func newPullCommand(e *environment) *cobra.Command {
 	var (
 		options          remote.Options
+		signers          signerFlags
 		folder, untarDir string
 		untar            bool
 	)
@@ -93,10 +98,14 @@ otherwise it is that of the package.`,
 		} else if untar {
 			folder = filepath.Join(folder, untarDir)
 		}
+		options, err := signers.forChart(args[0], options)
+		if err != nil {
+			return "", err
+		}
 		return remote.Pull(ctx, args[0], folder, untar, options)
 	})
 	flags := command.Flags()
-	addRemoteFlags(flags, &options)
+	addRemoteFlags(flags, &options, &signers)
 	flags.StringVarP(&folder, "destination", "d", ".", "`folder` for the package, or for --untardir")
 	flags.BoolVar(&untar, "untar", false, "unpack the chart instead of saving the package")
 	flags.StringVar(&untarDir, "untardir", ".", "`folder` to unpack to, relative to --destination")

@@ -162,7 +162,7 @@ func TestChartsInARegistry(t *testing.T) {
 	h.expect("a source with a valid signature", verified(public, charts+"/web"), "name: a")
 	h.expect("a package on this machine", verified(public, file), "name: a")
 	h.expectError("a folder", verified(public, chart), "unpacked charts cannot be verified")
-	h.expectError("standard input", verified(public, file, "-"), "it has no signature: only packaged charts have one")
+	h.expectError("standard input", verified(public, file, "-"), "loading standard input: --verify demands a signature, but only packaged charts, and charts and artifacts in registries, can have one")
 	if err := os.WriteFile(file, append([]byte(h.read(file)), 0), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -52,16 +52,19 @@ If there is no Chart.lock, this is the same as clm dependency update.`,
 type fetching func(ctx context.Context, folder string, options remote.DependencyOptions) error
 
 func newFetchDependenciesCommand(e *environment, command *cobra.Command, fetch fetching) *cobra.Command {
-	options := remote.DependencyOptions{}
-	command.RunE = func(command *cobra.Command, args []string) error {
+	options, signers := remote.DependencyOptions{}, signerFlags{}
+	command.RunE = func(command *cobra.Command, args []string) (err error) {
+		if options.Signatures, err = signers.demands(); err != nil {
+			return err
+		}
 		if err := fetch(command.Context(), args[0], options); err != nil {
 			return fmt.Errorf("fetching the dependencies of %s: %w", args[0], err)
 		}
 		return showDependencies(e, args[0])
 	}
 	flags := command.Flags()
-	flags.BoolVar(&options.Verify, "verify", false, "refuse charts without a valid signature")
-	flags.Var(filePath(&options.Keyring), "keyring", "`file` with the public keys for --verify")
+	flags.BoolVar(&signers.verify, "verify", false, "refuse charts without a valid signature")
+	flags.Var(filePath(&signers.keyring), "keyring", "`file` with the public keys for --verify")
 	flags.BoolVar(&options.PlainHTTP, "plain-http", false, "allow repositories without encryption, and use it for registries")
 	flags.Var(filePath(&options.CAFile), "ca-file",
 		"`file` with certificates of authorities to trust, in addition to those of the system; those of a repository in repositories.yaml win")

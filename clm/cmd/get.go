@@ -85,7 +85,7 @@ func newGetValuesCommand(e *environment) *cobra.Command {
 		if !all {
 			return r.values(), nil
 		}
-		return sources.AllValues(ctx, r.Sources, r.values())
+		return sources.AllValues(ctx, r.release.Namespace, r.Sources, r.values())
 	})
 	command.Long += " With --all, the defaults of the charts are included. They are not recorded: clm loads the charts again from where they were."
 	command.Flags().BoolVarP(&all, "all", "a", false, "include the defaults of the charts")

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/signatures"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/internal/display"
 	"github.com/component-operator/runtime/internal/helm/remote"
@@ -55,6 +56,7 @@ type sourceFlags struct {
 	restrictor  choice
 	policyRules string
 	hooks       []string
+	signers     signerFlags
 	// postRenderer is a command, followed by its arguments.
 	postRenderer     string
 	postRendererArgs []string
@@ -88,7 +90,7 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 	f.restrictor = choice{value: restrictToRoots, allowed: []string{restrictToRoots, restrictNothing}}
 	flags.Var(&f.restrictor, "load-restrictor",
 		"whether kustomizations may read files outside their directories, and whether charts and kustomizations may follow symbolic links that lead out of them")
-	addRemoteFlags(flags, &f.options.Remote)
+	addRemoteFlags(flags, &f.options.Remote, &f.signers)
 	flags.StringSliceVar(&f.hooks, "hooks", nil, hooksUsage)
 	flags.Var(filePath(&f.postRenderer), "post-renderer",
 		"`command` that changes the rendered objects of a chart: it gets them as YAML on standard input, and writes those to use to standard output")
@@ -97,14 +99,48 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 }
 
 // addRemoteFlags adds the flags of commands that fetch charts.
-func addRemoteFlags(flags *pflag.FlagSet, o *remote.Options) {
+func addRemoteFlags(flags *pflag.FlagSet, o *remote.Options, s *signerFlags) {
 	flags.StringVar(&o.Version, "version", "", "`version` of charts and artifacts whose references have none, or a range such as ^1.2 (default the latest stable version)")
 	addAccessFlags(flags, o)
-	flags.BoolVar(&o.Verify, "verify", false, "refuse charts without a valid signature by a key in --keyring, and sources that cannot have one")
+	flags.BoolVar(&s.verify, "verify", false, "refuse charts without a valid signature by a key in --keyring, and sources that cannot have one")
 	home, _ := os.UserHomeDir()
-	o.Keyring = filepath.Join(home, ".gnupg", "pubring.gpg")
-	keyring := flags.VarPF(filePath(&o.Keyring), "keyring", "", "`file` with the public keys for --verify (default that of GnuPG, ~/.gnupg/pubring.gpg)")
+	s.keyring = filepath.Join(home, ".gnupg", "pubring.gpg")
+	keyring := flags.VarPF(filePath(&s.keyring), "keyring", "", "`file` with the public keys for --verify (default that of GnuPG, ~/.gnupg/pubring.gpg)")
 	keyring.DefValue = "" // it differs from user to user
+	flags.Var(filePath(&s.key), "cosign-key", "`file` with the public key with which sources must have been signed by cosign, or any other value of its flag --key")
+	flags.StringVar(&s.identity, "certificate-identity", "", "`identity` in the certificate with which sources must have been signed by cosign; needs --certificate-oidc-issuer")
+	flags.StringVar(&s.issuer, "certificate-oidc-issuer", "", "`URL` of the issuer of --certificate-identity")
+}
+
+// signerFlags are the flags about who must have signed the sources.
+type signerFlags struct {
+	verify                         bool
+	keyring, key, identity, issuer string
+}
+
+// demands returns what the flags demand, each for itself.
+func (s *signerFlags) demands() (demands []remote.Demand, err error) {
+	add := func(flag string, isSet bool, signer remote.Signer) {
+		if failure := signer.Check(); isSet && failure != nil {
+			err = fmt.Errorf("flag %s: %w", flag, failure)
+		} else if isSet {
+			demands = append(demands, remote.Demand{By: flag, Signers: []remote.Signer{signer}})
+		}
+	}
+	add("--verify", s.verify, remote.Signer{Keyring: s.keyring})
+	add("--cosign-key", s.key != "", remote.Signer{Cosign: map[string]string{"key": s.key}})
+	add("--certificate-identity", s.identity != "" || s.issuer != "",
+		remote.Signer{Cosign: map[string]string{"certificate-identity": s.identity, "certificate-oidc-issuer": s.issuer}})
+	return demands, err
+}
+
+// forChart returns options for a chart that is not for a release: with what the flags and the policy demand.
+func (s *signerFlags) forChart(reference string, options remote.Options) (remote.Options, error) {
+	var err error
+	if options.Signatures, err = s.demands(); err != nil {
+		return options, err
+	}
+	return signatures.Require(options, reference, "")
 }
 
 // addAccessFlags adds the flags for credentials and connections.
@@ -139,6 +175,13 @@ func (f *sourceFlags) load(ctx context.Context, e *environment) (*sources.Set, e
 		return nil, errors.New("flag --post-renderer-args needs --post-renderer")
 	}
 	options.Unrestricted = f.restrictor.value == restrictNothing
+	var err error
+	if options.Remote.Signatures, err = f.signers.demands(); err != nil {
+		return nil, err
+	}
+	if options.Namespace, err = e.namespace(); err != nil {
+		return nil, err
+	}
 	if f.policyRules != "" {
 		document, err := os.ReadFile(f.policyRules)
 		if err != nil {

@@ -94,7 +94,9 @@ func (f *fleet) plan(ctx context.Context, flags planFlags, compare bool) error {
 	defer f.announce(comparing)()
 	loading := make([]error, len(f.members))
 	concurrent.All(f.parallel, f.members, func(m *fleetMember) {
-		set, err := sources.Load(ctx, m.Sources, sources.Options{ValuesFiles: m.ValuesFiles, Values: m.Values, OptionalValues: m.Inherits, Remote: remote.Options{Version: m.Version}})
+		set, err := sources.Load(ctx, m.Sources, sources.Options{
+			ValuesFiles: m.ValuesFiles, Values: m.Values, OptionalValues: m.Inherits, Namespace: m.Namespace, Remote: remote.Options{Version: m.Version},
+		})
 		if err != nil {
 			loading[slices.Index(f.members, m)] = fmt.Errorf("release %s: %w", m, err)
 			return

@@ -179,8 +179,8 @@ type Source struct {
 	Version string `json:"version,omitempty"`
 	// AppVersion is the version of the application in the chart; empty for other kinds.
 	AppVersion string `json:"appVersion,omitempty"`
-	// SignedBy is the name and the fingerprint of the key by which the signature of the chart was verified; empty if it
-	// was not verified.
+	// SignedBy is who has signed it: the name and the fingerprint of a key, or an identity and its issuer; empty if that was
+	// not verified.
 	SignedBy string `json:"signedBy,omitempty"`
 	// Digest identifies what was fetched: sha256:HEX of a manifest in a registry or of a file at a URL, or the commit in
 	// a Git repository; empty if the source was not fetched, or if an earlier version of clm recorded it.

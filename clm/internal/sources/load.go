@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/json"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/signatures"
 	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/display"
 	internalhelm "github.com/component-operator/runtime/internal/helm"
@@ -61,9 +62,14 @@ func load(ctx context.Context, reference string, input *input, options Options) 
 	if err := ctx.Err(); err != nil {
 		return member{}, err
 	}
-	if reference == stdinReference && options.Remote.Verify {
-		return member{}, errors.New("it has no signature: only packaged charts have one")
-	} else if reference == stdinReference {
+	var err error
+	if options.Remote, err = signatures.Require(options.Remote, reference, options.Namespace); err != nil {
+		return member{}, err
+	}
+	if reference == stdinReference {
+		if err := remote.Unsigned(options.Remote.Signatures); err != nil {
+			return member{}, err
+		}
 		return loadManifests(ctx, reference, []string{stdinReference}, input)
 	}
 	found, err := remote.Find(reference)
@@ -73,10 +79,7 @@ func load(ctx context.Context, reference string, input *input, options Options) 
 	case found != nil:
 		return loadRemote(ctx, reference, *found, options)
 	}
-	if !options.Remote.Verify {
-		return loadPath(ctx, reference, reference, input, options)
-	}
-	signedBy, err := remote.Verify(reference, options.Remote.Keyring)
+	signedBy, err := remote.Verify(reference, options.Remote.Signatures)
 	if err != nil {
 		return member{}, err
 	}

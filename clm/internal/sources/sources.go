@@ -56,6 +56,9 @@ type Options struct {
 	// Remote has the options for fetching remote sources. Its version applies to all references without a version; it
 	// is an error if there are none.
 	Remote remote.Options
+	// Namespace is that of the release, for the policy about signatures. Defaults to none: entries of the policy that are
+	// about a namespace do not apply.
+	Namespace string
 	// PolicyRules set annotations on the objects of the sources. Defaults to none.
 	PolicyRules []manifests.PolicyRule
 	// Hooks are the tools whose annotations for hooks and waves are honored, separately for charts and other sources.
@@ -188,15 +191,15 @@ func (s *Set) Values() map[string]any {
 	return manifests.MergeMaps(nil, s.values)
 }
 
-// AllValues returns the values of a revision together with the defaults of its charts, which it loads again from where
+// AllValues returns the values of a revision in a namespace together with the defaults of its charts, which it loads again from where
 // they were. It fails if a chart has another version there by now.
-func AllValues(ctx context.Context, recorded []releases.Source, values map[string]any) (map[string]any, error) {
+func AllValues(ctx context.Context, namespace string, recorded []releases.Source, values map[string]any) (map[string]any, error) {
 	all := manifests.MergeMaps(nil, values)
 	for _, source := range recorded {
 		if source.Kind != Chart {
 			continue
 		}
-		options := Options{KeepCharts: true, Remote: remote.Options{Version: source.Version}}
+		options := Options{KeepCharts: true, Namespace: namespace, Remote: remote.Options{Version: source.Version}}
 		pinned := remote.Pinned(source.Reference, source.Digest)
 		if pinned != source.Reference {
 			options.Remote.Version = ""

@@ -31,12 +31,10 @@ func ReadChart(ctx context.Context, text string, options Options) (chart *helm.C
 		return nil, File{}, fmt.Errorf("reading the chart: %w", err)
 	case options.Version != "" && (reference == nil || !reference.TakesVersion()):
 		return nil, File{}, fmt.Errorf("version %s is given, but the chart has a version already", options.Version)
-	case reference == nil && options.Verify:
-		if _, err := Verify(text, options.Keyring); err != nil {
+	case reference == nil:
+		if _, err := Verify(text, options.Signatures); err != nil {
 			return nil, File{}, err
 		}
-		fallthrough
-	case reference == nil:
 		chart, err = helm.ReadLocal(text)
 		return chart, File{}, err
 	}

@@ -28,10 +28,8 @@ import (
 
 // DependencyOptions configure how dependencies are fetched. The zero value works for everything that is public.
 type DependencyOptions struct {
-	// Verify requires valid signatures of all charts except for those in folders. Defaults to false.
-	Verify bool
-	// Keyring is the file with the public keys for Verify.
-	Keyring string
+	// Signatures are demands for all charts except for those in folders. Defaults to none.
+	Signatures []Demand
 	// PlainHTTP allows unencrypted repositories, and uses plain HTTP for registries. Defaults to false.
 	PlainHTTP bool
 	// CAFile is a PEM file with certificate authorities for registries, and for repositories without one in
@@ -185,7 +183,7 @@ func (b *build) get(ctx context.Context, dependency *chart.Dependency) (File, er
 		reference.chart = dependency.Name
 	}
 	reference.version = dependency.Version
-	options := Options{PlainHTTP: b.options.PlainHTTP, CAFile: b.options.CAFile, Verify: b.options.Verify, Keyring: b.options.Keyring}
+	options := Options{PlainHTTP: b.options.PlainHTTP, CAFile: b.options.CAFile, Signatures: b.options.Signatures}
 	i := slices.IndexFunc(b.known, func(entry *repo.Entry) bool {
 		return strings.TrimSuffix(entry.URL, "/") == strings.TrimSuffix(dependency.Repository, "/")
 	})

@@ -50,6 +50,8 @@ type Options struct {
 	// Unpack is an empty folder for the files of Git repositories, and of artifacts other than charts. Defaults to none:
 	// such references are errors.
 	Unpack string
+	// Signatures are demands, each of which must be met. Defaults to none.
+	Signatures []Demand
 
 	// origin is the origin of the reference or of its repository. Only this origin gets credentials.
 	origin string
@@ -57,10 +59,6 @@ type Options struct {
 	// any server certificate, and whether all origins may get the credentials.
 	certFile, keyFile         string
 	insecure, passCredentials bool
-	// Verify requires a valid signature of the chart, as "helm package --sign" makes it, by a key in Keyring, a file.
-	// Defaults to false.
-	Verify  bool
-	Keyring string
 }
 
 // File is a fetched file, or a folder.
@@ -74,7 +72,7 @@ type File struct {
 	// Digest identifies what was fetched: sha256:HEX of a manifest in a registry or of a file at a URL, or a commit.
 	Digest string
 
-	// SignedBy is the name of the key with which a chart was signed, and its fingerprint, if that was verified.
+	// SignedBy is who has signed it, if that was demanded: keys with their fingerprints, or identities with their issuers.
 	SignedBy string
 
 	// version is the version of a chart from a repository or registry, provenance its signature if requested.
@@ -92,16 +90,16 @@ func (r Reference) Fetch(ctx context.Context, options Options) (File, error) {
 		return File{}, err
 	}
 	defer f.client.CloseIdleConnections()
-	file, err := f.fetch(ctx, r)
-	if err == nil && options.Verify {
-		file.SignedBy, err = file.verify(options.Keyring)
-	}
-	return file, err
+	return f.fetch(ctx, r)
 }
 
+// fetch fetches the file or folder of a reference, if its signatures are those that are demanded.
 func (f *fetcher) fetch(ctx context.Context, r Reference) (File, error) {
 	switch {
 	case r.gitRef != "":
+		if err := Unsigned(f.options.Signatures); err != nil {
+			return File{}, err
+		}
 		commit, err := r.clone(ctx, f.options)
 		return File{Folder: r.folder, Digest: commit}, err
 	case r.url.Scheme == schemeOCI:
@@ -236,20 +234,22 @@ func (f *fetcher) fromRepository(ctx context.Context, reference Reference) (File
 	return fetched, nil
 }
 
-// getSigned also fetches the signature of a chart if it is to be verified.
+// getSigned fetches a file by HTTP, if its signatures are those that are demanded.
 func (f *fetcher) getSigned(ctx context.Context, from *url.URL) (File, error) {
 	file, err := f.get(ctx, from)
-	if err != nil || !f.options.Verify {
-		return file, err
+	if err == nil && f.options.needsProvenance() {
+		beside := *from
+		beside.Path, beside.RawPath = from.Path+signatureSuffix, ""
+		signature, failure := f.get(ctx, &beside)
+		if failure != nil {
+			return File{}, fmt.Errorf("fetching the signature: %w", failure)
+		}
+		file.provenance = signature.Content
 	}
-	beside := *from
-	beside.Path, beside.RawPath = from.Path+signatureSuffix, ""
-	signature, err := f.get(ctx, &beside)
-	if err != nil {
-		return File{}, fmt.Errorf("fetching the signature: %w", err)
+	if err == nil {
+		err = f.verify(ctx, &file, nil)
 	}
-	file.provenance = signature.Content
-	return file, nil
+	return file, err
 }
 
 // find returns the newest matching version of the chart. It has at least one URL.
@@ -301,15 +301,24 @@ func (f *fetcher) pull(ctx context.Context, reference Reference) (File, error) {
 		}
 		reference.suffix = ":" + tag
 	}
-	file, err := f.pullFrom(ctx, client, repository, reference)
+	file, layers, err := f.pullFrom(ctx, client, repository, reference)
+	if err == nil {
+		err = f.verify(ctx, &file, reference.url)
+	}
+	if err == nil && layers != nil {
+		err = unpack(f.options.Unpack, func(files *unpacker) error { return files.artifact(ctx, repository, layers) })
+	}
 	if err != nil {
 		return File{}, refused(host, 0, fmt.Errorf("pulling %s%s: %w", name, reference.suffix, err))
 	}
 	return file, nil
 }
 
-// pullFrom reads the manifest of a reference, and fetches what it describes.
-func (f *fetcher) pullFrom(ctx context.Context, client *registry.Client, repository *orasremote.Repository, reference Reference) (File, error) {
+// pullFrom reads the manifest of a reference, and fetches the chart that it describes. It returns the layers of another
+// artifact.
+func (f *fetcher) pullFrom(
+	ctx context.Context, client *registry.Client, repository *orasremote.Repository, reference Reference,
+) (File, []ocispec.Descriptor, error) {
 	tag := strings.ReplaceAll(strings.TrimLeft(reference.suffix, ":@"), "+", "_") // as in Helm
 	found, raw, err := oras.FetchBytes(ctx, repository, tag, oras.DefaultFetchBytesOptions)
 	var content ocispec.Manifest
@@ -317,29 +326,27 @@ func (f *fetcher) pullFrom(ctx context.Context, client *registry.Client, reposit
 		err = json.Unmarshal(raw, &content)
 	}
 	if err != nil {
-		return File{}, err
+		return File{}, nil, err
 	}
 	digest := found.Digest.String()
 	if len(content.Layers) > 0 && content.Config.MediaType != registry.ConfigMediaType {
-		err = unpack(f.options.Unpack, func(files *unpacker) error { return files.artifact(ctx, repository, content.Layers) })
-		return File{Folder: reference.folder, Digest: digest}, err
+		return File{Folder: reference.folder, Digest: digest}, content.Layers, nil
 	}
 	if reference.folder != "." {
-		return File{}, fmt.Errorf("it is a chart, which is used as a whole; leave out //%s", reference.folder)
+		return File{}, nil, fmt.Errorf("it is a chart, which is used as a whole; leave out //%s", reference.folder)
 	}
-	pulled, err := client.Pull(reference.url.Host+reference.url.Path+"@"+digest, registry.PullOptWithChart(true), registry.PullOptWithProv(f.options.Verify))
+	pulled, err := client.Pull(reference.url.Host+reference.url.Path+"@"+digest, registry.PullOptWithChart(true),
+		registry.PullOptWithProv(f.options.needsProvenance()), registry.PullOptIgnoreMissingProv(true))
 	if err != nil {
-		return File{}, err
+		return File{}, nil, err
 	}
 	meta := pulled.Chart.Meta
 	if meta == nil {
-		return File{}, errors.New("the chart has no metadata")
+		return File{}, nil, errors.New("the chart has no metadata")
 	}
 	file := File{Name: fmt.Sprintf("%s-%s.tgz", meta.Name, meta.Version), Content: pulled.Chart.Data, Digest: digest, version: meta.Version}
-	if f.options.Verify {
-		file.provenance = pulled.Prov.Data
-	}
-	return file, nil
+	file.provenance = pulled.Prov.Data
+	return file, nil, nil
 }
 
 func (f *fetcher) registryClient(own *url.URL, more ...registry.ClientOption) (*registry.Client, error) {
@@ -357,10 +364,15 @@ func (f *fetcher) registryClient(own *url.URL, more ...registry.ClientOption) (*
 	return registry.NewClient(options...)
 }
 
+// credentialsFile returns the path of Helm's credentials for registries.
+func credentialsFile() string {
+	return cmp.Or(os.Getenv(registryConfigVariable), helmpath.ConfigPath(registry.CredentialsFileBasename))
+}
+
 // registryClients returns clients of Helm and oras for a repository, with the same credentials.
 func (f *fetcher) registryClients(own *url.URL) (*registry.Client, *orasremote.Repository, error) {
-	file := cmp.Or(os.Getenv(registryConfigVariable), helmpath.ConfigPath(registry.CredentialsFileBasename))
-	authorizer := auth.Client{Client: f.client, Cache: auth.NewCache(), Credential: f.credential(own, file)}
+	file := credentialsFile()
+	authorizer := auth.Client{Client: f.client, Cache: auth.NewCache(), Credential: f.credential(own, file, true)}
 	encryption := func(*registry.Client) {}
 	if f.options.PlainHTTP {
 		encryption = registry.ClientOptPlainHTTP()
@@ -376,9 +388,9 @@ func (f *fetcher) registryClients(own *url.URL) (*registry.Client, *orasremote.R
 	return client, repository, err
 }
 
-// credential returns the source of credentials for a registry: the options or, as in Helm, a file and that of Docker.
-// Helm's client has the error if the file is damaged.
-func (f *fetcher) credential(own *url.URL, file string) auth.CredentialFunc {
+// credential returns the source of credentials for a registry: the options or, as in Helm, a file and, if wanted, that of
+// Docker. Helm's client has the error if the file is damaged.
+func (f *fetcher) credential(own *url.URL, file string, withDocker bool) auth.CredentialFunc {
 	if username, password := f.credentials(own); username != "" && password != "" {
 		return auth.StaticCredential(own.Host, auth.Credential{Username: username, Password: password})
 	}
@@ -387,7 +399,7 @@ func (f *fetcher) credential(own *url.URL, file string) auth.CredentialFunc {
 	if err != nil {
 		store, _ = credentials.NewStore("", options)
 	}
-	if docker, err := credentials.NewStoreFromDocker(options); err == nil {
+	if docker, err := credentials.NewStoreFromDocker(options); err == nil && withDocker {
 		return credentials.Credential(credentials.NewStoreWithFallbacks(store, docker))
 	}
 	return credentials.Credential(store)
@@ -492,6 +504,19 @@ func Parse(text string) (Reference, error) {
 	default:
 		return Reference{}, fmt.Errorf("the scheme %q is not known; must be one of: oci, https, http, git::https, git::ssh, git::file", parsed.Scheme)
 	}
+}
+
+// String returns the reference without its version, tag, digest or folder, and with the URL instead of the name of a
+// repository: scheme://HOST/PATH, and #CHART in a repository. Two references to the same have the same text.
+func (r Reference) String() string {
+	text := strings.ToLower(r.url.Scheme+"://"+r.url.Host) + r.url.Path
+	if r.chart != "" {
+		text += "#" + r.chart
+	}
+	if r.gitRef != "" {
+		text = gitPrefix + text
+	}
+	return text
 }
 
 // withTag moves the folder, and the tag or digest, from the path to their own fields.
