@@ -52,6 +52,7 @@ func benchmarks() []benchmark {
 		{"heal", heal},
 		{"rest", atRest},
 		{"clm", commandLine},
+		{"pages", pages},
 		{"charts", charts},
 		{"noop", noop},
 		{"cold-start", coldStart},
