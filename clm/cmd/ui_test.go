@@ -50,7 +50,7 @@ func (p *place) visit(args ...string) *visitor {
 		}
 		v.client.CloseIdleConnections()
 	})
-	printed := regexp.MustCompile(`http://127\.0\.0\.1:\d+/login\?token=\w+\n`)
+	printed := regexp.MustCompile(`http://127\.0\.0\.1:\d+/\w+/login\?token=\w+\n`)
 	testenv.Eventually(p, func() (bool, string) { return printed.MatchString(output.String()), output.String() })
 	address := strings.TrimSpace(printed.FindString(output.String()))
 	v.base, _, _ = strings.Cut(address, "/login")
@@ -100,6 +100,12 @@ func (v *visitor) post(path string, code int, fields ...string) string {
 	return v.do(request, err, code)
 }
 
+// named returns a text with the namespace for PLACE, and the beginning of all paths for ROOT.
+func (v *visitor) named(text string) string {
+	address, _ := url.Parse(v.base)
+	return strings.NewReplacer("PLACE", v.namespace, "ROOT", address.Path).Replace(text)
+}
+
 // release returns the path of a page about a release.
 func (v *visitor) release(name, view string) string {
 	return "/o/releases/" + v.namespace + "/" + name + "/" + view
@@ -108,7 +114,7 @@ func (v *visitor) release(name, view string) string {
 // shows reads the stream of a page until it has a text.
 func (v *visitor) shows(path, text string) {
 	v.Helper()
-	text = strings.ReplaceAll(text, "PLACE", v.namespace)
+	text = v.named(text)
 	ctx, stop := context.WithTimeout(v.Context(), testenv.Patience())
 	defer stop()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, v.base+path, http.NoBody)
@@ -136,7 +142,7 @@ func (v *visitor) shows(path, text string) {
 func (v *visitor) expectPage(page string, texts ...string) {
 	v.Helper()
 	for _, text := range texts {
-		text = strings.ReplaceAll(text, "PLACE", v.namespace)
+		text = v.named(text)
 		if rest, isAbsent := strings.CutPrefix(text, "!"); isAbsent {
 			if strings.Contains(page, rest) {
 				v.Errorf("unexpected %q in:\n%s", rest, page)
@@ -147,7 +153,7 @@ func (v *visitor) expectPage(page string, texts ...string) {
 	}
 }
 
-var planPath = regexp.MustCompile(`action="(/plans/\w+)"`)
+var planPath = regexp.MustCompile(`action="/\w+(/plans/\w+)"`)
 
 // plan requests a plan, and returns the path to carry it out and the page that shows it.
 func (v *visitor) plan(release string, fields ...string) (path, page string) {
@@ -165,12 +171,12 @@ func TestUIFollowsAWave(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	v := p.visit()
-	v.expectPage(v.get("/", http.StatusOK), "namespace PLACE, read-only", `data-stream="/stream?"`)
+	v.expectPage(v.get("/", http.StatusOK), "namespace PLACE, read-only", `data-stream="ROOT/stream?"`)
 	v.shows("/stream", "There are no releases and no components in namespace PLACE.")
 	v.shows(v.release("web", "tree/stream"), "release PLACE/web does not exist.")
 	command, output := p.start("apply", "web", p.gated("1"))
 	p.reachGate()
-	v.shows("/stream", `<a href="/o/releases/PLACE/web/tree">web</a>`)
+	v.shows("/stream", `<a href="ROOT/o/releases/PLACE/web/tree">web</a>`)
 	stream := v.release("web", "tree/stream")
 	v.shows(stream, "<em>waits for wave 0: Service PLACE/gate is not ready</em>")
 	v.shows(stream, `<b>Service PLACE/gate</b> InProgress: condition Open is missing`)
@@ -252,7 +258,7 @@ func TestUIChanges(t *testing.T) {
 	testenv.Eventually(t, func() (bool, string) { return p.configMap("a") == nil, "the ConfigMap still exists" })
 	v.shows(v.release("web", "tree/stream"), "release PLACE/web does not exist.")
 	v.expectPage(v.post(v.release("web", "plan"), http.StatusNotFound, "operation=delete"), "not found")
-	v.expectPage(v.post(v.release("web", "plan"), http.StatusInternalServerError, "operation=other"), "must be one of correct, rollback, saved, delete")
+	v.expectPage(v.post(v.release("web", "plan"), http.StatusConflict, "operation=other"), "must be one of correct, rollback, saved, delete")
 }
 
 // expectData compares the data of a ConfigMap.
@@ -352,7 +358,7 @@ func TestUIShowsComponents(t *testing.T) {
 	v := p.visit("--allow-changes")
 	testenv.Eventually(t, func() (bool, string) { // the schemas are published after the type
 		page := v.get("/", http.StatusOK)
-		return strings.Contains(page, `<a href="/o/parcelservices.example.io/`+p.namespace+`/ui/tree">ui</a>`), page
+		return strings.Contains(page, v.named(`<a href="ROOT/o/parcelservices.example.io/PLACE/ui/tree">ui</a>`)), page
 	})
 	status := `{"status":{"state":"Error","observedGeneration":1,"processingDigest":"x","conditions":[{"type":"Ready","status":"False","reason":"Error","message":"no <b>luck</b>","observedGeneration":1}]}}`
 	if err := p.client.Status().Patch(t.Context(), demo, client.RawPatch(apitypes.MergePatchType, []byte(status))); err != nil {

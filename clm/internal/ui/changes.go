@@ -11,9 +11,11 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -42,6 +44,7 @@ type kept struct {
 	operator *job
 	run      func(ctx context.Context) error
 	close    func()
+	made     time.Time
 	expiry   *time.Timer
 }
 
@@ -52,25 +55,26 @@ const (
 	maxPlans = 16
 )
 
-// keep keeps a plan.
-func (p *plans) keep(k *kept) error {
+// keep keeps a plan, instead of the oldest one if there are too many.
+func (p *plans) keep(k *kept) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.kept) >= maxPlans {
-		k.close()
-		return fmt.Errorf("there are already %d plans, which are kept for %s; carry out one of them, or wait", maxPlans, planLifetime)
-	}
 	if p.kept == nil {
 		p.kept = map[string]*kept{}
 	}
-	k.ID = rand.Text()
+	if len(p.kept) >= maxPlans {
+		oldest := slices.MinFunc(slices.Collect(maps.Values(p.kept)), func(a, b *kept) int { return a.made.Compare(b.made) })
+		oldest.expiry.Stop()
+		oldest.close()
+		delete(p.kept, oldest.ID)
+	}
+	k.ID, k.made = rand.Text(), time.Now()
 	p.kept[k.ID] = k
 	k.expiry = time.AfterFunc(planLifetime, func() {
 		if expired := p.take(k.ID); expired != nil {
 			expired.close()
 		}
 	})
-	return nil
 }
 
 // find returns a plan, nil if there is none.
@@ -109,7 +113,7 @@ type job struct {
 	mu      sync.Mutex
 	state   display.Progress
 	outcome *display.Outcome
-	failure string
+	ended   time.Time
 }
 
 // Update implements display.Printer.
@@ -123,7 +127,7 @@ func (j *job) Update(state display.Progress) {
 // Finish implements display.Printer.
 func (j *job) Finish(outcome display.Outcome) {
 	j.mu.Lock()
-	j.outcome = &outcome
+	j.outcome, j.ended = &outcome, time.Now()
 	j.mu.Unlock()
 	j.wake()
 }
@@ -132,7 +136,7 @@ func (j *job) Finish(outcome display.Outcome) {
 func (j *job) end(err error) {
 	j.mu.Lock()
 	if err != nil && j.outcome == nil {
-		j.outcome = &display.Outcome{Summary: err.Error()}
+		j.outcome, j.ended = &display.Outcome{Summary: err.Error()}, time.Now()
 	}
 	j.mu.Unlock()
 	j.wake()
@@ -177,11 +181,19 @@ type jobs struct {
 	current map[string]*job
 }
 
-// of returns the last operation on a target; nil if there is none.
+// outcomeLifetime is how long a page shows how an operation has ended: others may change the release afterwards.
+const outcomeLifetime = time.Minute
+
+// of returns the last operation on a target; nil if there is none, or if it ended a while ago.
 func (j *jobs) of(path string) *job {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.current[path]
+	current := j.current[path]
+	if current != nil && current.isOver() && time.Since(current.ended) > outcomeLifetime {
+		delete(j.current, path)
+		return nil
+	}
+	return current
 }
 
 // reserve makes a job the one of a target, unless another one is running.
@@ -211,16 +223,17 @@ func (s *site) makePlan(w http.ResponseWriter, r *http.Request) {
 	}
 	var planned *kept
 	if err == nil {
-		planned, err = s.plan(r, target)
+		err = r.ParseMultipartForm(maxBody)
 	}
-	if err == nil {
-		err = s.plans.keep(planned)
+	if err == nil || errors.Is(err, http.ErrNotMultipart) {
+		planned, err = s.plan(r, target)
 	}
 	if err != nil {
 		s.fail(w, codeOf(err), err)
 		return
 	}
-	http.Redirect(w, r, "/plans/"+planned.ID, http.StatusSeeOther)
+	s.plans.keep(planned)
+	http.Redirect(w, r, s.Root+"/plans/"+planned.ID, http.StatusSeeOther)
 }
 
 // codeOf returns the status code for an error.
@@ -263,7 +276,7 @@ func (s *site) plan(r *http.Request, target *targetView) (*kept, error) {
 		k.Title, k.Confirm, k.Names = "Delete "+target.String(), "Delete", true
 		return k, s.planDeletion(r.Context(), k, operator)
 	default:
-		return nil, fmt.Errorf("operation: %q is not known; must be one of correct, rollback, saved, delete", requested)
+		return nil, releases.Refused("operation: %q is not known; must be one of correct, rollback, saved, delete", requested)
 	}
 	if err != nil {
 		return nil, err
@@ -301,12 +314,21 @@ func (s *site) planDeletion(ctx context.Context, k *kept, operator *job) error {
 	if err != nil {
 		return err
 	}
-	k.close, k.run = d.Close, func(ctx context.Context) error { return d.Delete(ctx, s.Changes.Limits) }
-	if err := errors.Join(d.FindNeededBy(ctx), d.FindKept(ctx)); err != nil {
+	k.close, k.run = d.Close, func(ctx context.Context) error {
+		// Others may need it since the plan was made.
+		if err := d.FindNeededBy(ctx); err != nil {
+			return err
+		}
+		return d.Delete(ctx, s.Changes.Limits)
+	}
+	if err := d.FindNeededBy(ctx); err != nil {
 		d.Close()
 		return err
 	}
 	var text bytes.Buffer
+	if err := d.FindKept(ctx); err != nil {
+		fmt.Fprintf(&text, "note: it is not known which namespaces will be kept: %s\n", display.Clean(err.Error()))
+	}
 	d.Write(&text)
 	k.show(text.String(), d.Blocked(), operator)
 	return nil
@@ -339,10 +361,13 @@ func loadPlan(r *http.Request, load func(path string) (*operation.Plan, error)) 
 func (s *site) showPlan(w http.ResponseWriter, r *http.Request) {
 	k := s.plans.find(r.PathValue("id"))
 	if k == nil {
-		s.fail(w, http.StatusNotFound, fmt.Errorf("the plan is not there any more: it was carried out, or is older than %s", planLifetime))
+		s.fail(w, http.StatusNotFound, fmt.Errorf("the plan is not there any more: it was carried out, is older than %s, or others were made since", planLifetime))
 		return
 	}
-	content, err := rendered("plan", k)
+	content, err := rendered("plan", struct {
+		*kept
+		Root string
+	}{k, s.Root})
 	if err != nil {
 		s.fail(w, http.StatusInternalServerError, err)
 		return

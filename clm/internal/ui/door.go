@@ -23,32 +23,35 @@ const (
 // users of the machine, and web sites in the browser of the user.
 //
 //   - Only the names of the loopback address are served, so that a foreign name cannot be pointed to it (421).
-//   - The token in the printed address becomes a cookie for this port, and leaves the address (401 without it).
+//   - The token in the printed address becomes a cookie, and leaves the address (401 without it). Browsers send a cookie
+//     to all ports of a host, so the cookie is limited to paths with a prefix that only this browser knows.
 //   - Browsers refuse to show the pages in frames, to run foreign scripts in them, and to keep them.
 //   - A request of another site that would change something is refused (403).
 //   - Headers and bodies are limited in size and time.
 type door struct {
-	hosts         [2]string
-	cookie, token string
-	inside        http.Handler
+	hosts [2]string
+	// prefix is the beginning of all paths.
+	prefix, cookie, token string
+	inside                http.Handler
 }
 
 // newDoor returns the door of a server on a loopback address.
-func newDoor(address net.Addr, inside http.Handler) (*door, error) {
+func newDoor(address net.Addr, prefix string, inside http.Handler) (*door, error) {
 	tcp, isTCP := address.(*net.TCPAddr)
 	if !isTCP || !tcp.IP.IsLoopback() {
 		return nil, fmt.Errorf("address %s: only loopback addresses are allowed, because whoever reaches the pages acts with the rights of the user", address)
 	}
 	return &door{
 		hosts:  [2]string{address.String(), fmt.Sprintf("localhost:%d", tcp.Port)},
+		prefix: prefix,
 		cookie: fmt.Sprintf("clm-%d", tcp.Port),
 		token:  rand.Text(),
-		inside: http.MaxBytesHandler(http.NewCrossOriginProtection().Handler(inside), maxBody),
+		inside: http.MaxBytesHandler(http.NewCrossOriginProtection().Handler(http.StripPrefix(prefix, inside)), maxBody),
 	}, nil
 }
 
 // url returns the address with the token.
-func (d *door) url() string { return "http://" + d.hosts[0] + "/login?token=" + d.token }
+func (d *door) url() string { return "http://" + d.hosts[0] + d.prefix + "/login?token=" + d.token }
 
 // server returns a server behind the door.
 func (d *door) server() *http.Server {
@@ -69,13 +72,13 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Host != d.hosts[0] && r.Host != d.hosts[1]:
 		http.Error(w, "this host name is not served here", http.StatusMisdirectedRequest)
-	case r.URL.Path == "/login" && d.knows(r.URL.Query().Get("token")):
-		http.SetCookie(w, &http.Cookie{Name: d.cookie, Value: d.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	case r.URL.Path == d.prefix+"/login" && d.knows(r.URL.Query().Get("token")):
+		http.SetCookie(w, &http.Cookie{Name: d.cookie, Value: d.token, Path: d.prefix + "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 		// A redirect would be part of a navigation that another program has begun, so that the browser would not send a
 		// strict cookie yet.
 		header.Set("Content-Type", "text/html; charset=utf-8")
-		header.Set("Refresh", "0; url=/")
-		fmt.Fprint(w, `<!doctype html><title>clm</title><link rel="icon" href="/static/icon.svg"><a href="/">Continue</a>`)
+		header.Set("Refresh", "0; url="+d.prefix+"/")
+		fmt.Fprintf(w, `<!doctype html><title>clm</title><link rel="icon" href="%[1]s/static/icon.svg"><a href="%[1]s/">Continue</a>`, d.prefix)
 	case !d.admits(r):
 		http.Error(w, "open the address that clm ui has printed", http.StatusUnauthorized)
 	default:

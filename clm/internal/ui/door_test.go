@@ -27,7 +27,7 @@ func opened(t *testing.T, timeout time.Duration) (*door, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := newDoor(listener.Addr(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	d, err := newDoor(listener.Addr(), "/prefix", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, err := io.Copy(io.Discard, r.Body)
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 			w.WriteHeader(http.StatusRequestEntityTooLarge)
@@ -60,14 +60,16 @@ func TestDoor(t *testing.T) {
 		"the user, by the name of the host":  {cookie: cookie, host: "localhost:" + port, want: http.StatusOK},
 		"the user sends a form":              {method: http.MethodPost, cookie: cookie, header: map[string]string{"Origin": "http://" + address, "Sec-Fetch-Site": "same-origin"}, want: http.StatusOK},
 		"no token":                           {want: http.StatusUnauthorized},
-		"a wrong token":                      {path: "/login?token=wrong", want: http.StatusUnauthorized},
-		"no token at the login":              {path: "/login", want: http.StatusUnauthorized},
-		"the token in another address":       {path: "/?token=" + d.token, want: http.StatusUnauthorized},
+		"a wrong token":                      {path: "/prefix/login?token=wrong", want: http.StatusUnauthorized},
+		"no token at the login":              {path: "/prefix/login", want: http.StatusUnauthorized},
+		"the token in another address":       {path: "/prefix/?token=" + d.token, want: http.StatusUnauthorized},
+		"the token at another path":          {path: "/login?token=" + d.token, want: http.StatusUnauthorized},
+		"the cookie at another path":         {path: "/other/", cookie: cookie, want: http.StatusNotFound},
 		"a wrong cookie":                     {cookie: d.cookie + "=wrong", want: http.StatusUnauthorized},
 		"an empty cookie":                    {cookie: d.cookie + "=", want: http.StatusUnauthorized},
 		"the cookie of another port":         {cookie: "clm-1=" + d.token, want: http.StatusUnauthorized},
 		"a foreign name for the address":     {cookie: cookie, host: "attacker.example:" + port, want: http.StatusMisdirectedRequest},
-		"a foreign name, and the token":      {path: "/login?token=" + d.token, host: "attacker.example:" + port, want: http.StatusMisdirectedRequest},
+		"a foreign name, and the token":      {path: "/prefix/login?token=" + d.token, host: "attacker.example:" + port, want: http.StatusMisdirectedRequest},
 		"no port":                            {cookie: cookie, host: "127.0.0.1", want: http.StatusMisdirectedRequest},
 		"a form of a foreign site":           {method: http.MethodPost, cookie: cookie, header: map[string]string{"Origin": "https://attacker.example"}, want: http.StatusForbidden},
 		"a form of nowhere":                  {method: http.MethodPost, cookie: cookie, header: map[string]string{"Origin": "null"}, want: http.StatusForbidden},
@@ -82,7 +84,7 @@ func TestDoor(t *testing.T) {
 				method = http.MethodGet
 			}
 			if path == "" {
-				path = "/"
+				path = "/prefix/"
 			}
 			request, err := http.NewRequestWithContext(t.Context(), method, "http://"+address+path, attempt.body)
 			if err != nil {
@@ -139,11 +141,11 @@ func TestLogin(t *testing.T) {
 	}
 	defer response.Body.Close()
 	_, port, _ := strings.Cut(address, ":")
-	want := fmt.Sprintf("clm-%s=%s; Path=/; HttpOnly; SameSite=Strict", port, d.token)
+	want := fmt.Sprintf("clm-%s=%s; Path=/prefix/; HttpOnly; SameSite=Strict", port, d.token)
 	if got := response.Header.Get("Set-Cookie"); got != want {
 		t.Errorf("cookie: got %q, want %q", got, want)
 	}
-	if got := response.Header.Get("Refresh"); got != "0; url=/" {
+	if got := response.Header.Get("Refresh"); got != "0; url=/prefix/" {
 		t.Errorf("the browser goes to %q", got)
 	}
 }
@@ -156,7 +158,7 @@ func TestEndlessRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer connection.Close()
-	fmt.Fprintf(connection, "POST / HTTP/1.1\r\nHost: %s\r\nCookie: %s=%s\r\nContent-Length: 1000000\r\n\r\n", address, d.cookie, d.token)
+	fmt.Fprintf(connection, "POST /prefix/ HTTP/1.1\r\nHost: %s\r\nCookie: %s=%s\r\nContent-Length: 1000000\r\n\r\n", address, d.cookie, d.token)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -176,7 +178,7 @@ func TestEndlessRequest(t *testing.T) {
 
 func TestOnlyLoopback(t *testing.T) {
 	for _, address := range []net.Addr{&net.TCPAddr{IP: net.IPv4zero, Port: 1}, &net.TCPAddr{IP: net.ParseIP("192.0.2.1"), Port: 1}, &net.TCPAddr{IP: net.IPv6unspecified, Port: 1}, &net.UnixAddr{Name: "x"}} {
-		if _, err := newDoor(address, nil); err == nil || !strings.Contains(err.Error(), "only loopback addresses are allowed") {
+		if _, err := newDoor(address, "", nil); err == nil || !strings.Contains(err.Error(), "only loopback addresses are allowed") {
 			t.Errorf("%s: got %v", address, err)
 		}
 	}

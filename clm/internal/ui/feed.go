@@ -5,8 +5,13 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/component-operator/runtime/clm/internal/releases"
 )
 
 // linger is how long a feed goes on without readers: whoever goes from one page about a target to the next one does not
@@ -29,8 +34,8 @@ type state struct {
 	value any
 	// trouble is why there is no newer value; empty if there is no reason.
 	trouble string
-	// ended means that there will be no other state.
-	ended bool
+	// ended means that there will be no other state, isFinal also that trying again does not help.
+	ended, isFinal bool
 	// changed is closed when there is another state.
 	changed chan struct{}
 }
@@ -84,7 +89,7 @@ func (f *feeds) join(name string, run source) (joined *feed, leave func()) {
 			if err := run(ctx, joined.tell); err != nil && ctx.Err() == nil {
 				// The next reader begins again.
 				f.drop(name, joined)
-				joined.set(state{trouble: err.Error(), ended: true})
+				joined.set(state{trouble: err.Error(), ended: true, isFinal: isFinal(err)})
 			}
 		})
 	}
@@ -133,8 +138,17 @@ func (f *feeds) wake(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if awake := f.open[name]; awake != nil {
-		awake.set(awake.now())
+		awake.mu.Lock()
+		defer awake.mu.Unlock()
+		before := awake.state.changed
+		awake.state.changed = make(chan struct{})
+		close(before)
 	}
+}
+
+// isFinal reports whether trying again does not help.
+func isFinal(err error) bool {
+	return apierrors.IsForbidden(err) || releases.IsFinal(err) || errors.Is(err, releases.ErrNotFound)
 }
 
 // wait returns when all feeds have ended, after their context has.

@@ -36,6 +36,8 @@ import (
 type listView struct {
 	Groups []listGroup
 	Notes  []string
+	// Complete means that everything was listed.
+	Complete bool
 }
 
 // listGroup are the rows in a state.
@@ -75,33 +77,48 @@ type listing struct {
 	tell func(value any, trouble string)
 
 	mu    sync.Mutex
-	rows  map[string][]listRow // by type
+	rows  map[string][]listRow // by type; nil until it is listed
 	notes map[string]bool
+}
+
+// await says that a type will be listed.
+func (l *listing) await(kind string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rows[kind] = nil
 }
 
 // set replaces the rows of a type, and tells all.
 func (l *listing) set(kind string, rows []listRow) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.rows[kind] = rows
+	l.rows[kind] = append([]listRow{}, rows...)
 	l.tellLocked()
 }
 
-func (l *listing) note(text string) {
+// fail says why the rows of a type cannot be shown.
+func (l *listing) fail(kind string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.notes[text] = true
+	delete(l.rows, kind)
+	l.notes[kind+" are not shown: "+err.Error()] = true
 	l.tellLocked()
 }
 
 func (l *listing) tellLocked() {
+	if rows, awaited := l.rows[releaseType]; awaited && rows == nil {
+		return
+	}
 	groups := map[string][]listRow{}
 	for _, rows := range l.rows {
 		for _, row := range rows {
 			groups[row.State] = append(groups[row.State], row)
 		}
 	}
-	view := listView{Notes: slices.Sorted(maps.Keys(l.notes))}
+	view := listView{Notes: slices.Sorted(maps.Keys(l.notes)), Complete: len(l.notes) == 0}
+	for _, rows := range l.rows {
+		view.Complete = view.Complete && rows != nil
+	}
 	for state, rows := range groups {
 		slices.SortFunc(rows, func(a, b listRow) int {
 			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
@@ -116,18 +133,22 @@ func (l *listing) tellLocked() {
 
 // followList is the source of the list.
 func (s *site) followList(ctx context.Context, tell func(value any, trouble string)) error {
-	l := &listing{tell: tell, rows: map[string][]listRow{}, notes: map[string]bool{}}
+	const schemas = "types of components"
+	l := &listing{tell: tell, rows: map[string][]listRow{releaseType: nil, schemas: nil}, notes: map[string]bool{}}
 	var running sync.WaitGroup
 	defer running.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	running.Go(func() {
 		types, err := componentTypes(ctx, s.Connection)
-		if err != nil && ctx.Err() == nil {
-			l.note("types of components are not known: " + err.Error())
-		}
 		for _, mapping := range types {
+			l.await(mapping.Resource.GroupResource().String())
 			running.Go(func() { s.listComponents(ctx, l, mapping) })
+		}
+		if err == nil {
+			l.set(schemas, nil)
+		} else if ctx.Err() == nil {
+			l.fail(schemas, err)
 		}
 	})
 	return s.listReleases(ctx, l)
@@ -159,7 +180,7 @@ func (s *site) listReleases(ctx context.Context, l *listing) error {
 			if !apierrors.IsForbidden(err) {
 				return err
 			}
-			l.note("releases are not shown: " + err.Error())
+			l.fail(releaseType, err)
 			<-ctx.Done()
 			return nil
 		case <-ctx.Done():
@@ -169,7 +190,7 @@ func (s *site) listReleases(ctx context.Context, l *listing) error {
 		if err != nil {
 			return err
 		}
-		l.set(releaseType, display.Map(found, releaseRow))
+		l.set(releaseType, display.Map(found, s.releaseRow))
 		select {
 		case <-time.After(listPause):
 		case <-ctx.Done():
@@ -177,9 +198,9 @@ func (s *site) listReleases(ctx context.Context, l *listing) error {
 	}
 }
 
-func releaseRow(release *releases.Release) listRow {
+func (s *site) releaseRow(release *releases.Release) listRow {
 	row := listRow{
-		Kind: "Release", Namespace: release.Namespace, Name: release.Name, State: cmp.Or(string(release.State), "Unknown"), Path: pathOf(releaseType, release.Namespace, release.Name),
+		Kind: "Release", Namespace: release.Namespace, Name: release.Name, State: cmp.Or(string(release.State), "Unknown"), Path: s.pathOf(releaseType, release.Namespace, release.Name),
 		Dependents: release.Items(), Updated: release.Updated, Message: display.OneText(cmp.Or(release.Problem, release.Message)),
 	}
 	if current := release.Current(); current != nil {
@@ -193,7 +214,7 @@ func (s *site) listComponents(ctx context.Context, l *listing, mapping *meta.RES
 	kind := mapping.Resource.GroupResource().String()
 	objects, err := dynamic.NewForConfigAndClient(s.Connection.Client().Config(), s.Connection.Client().HttpClient())
 	if err != nil {
-		l.note(fmt.Sprintf("%s are not shown: %s", kind, err))
+		l.fail(kind, err)
 		return
 	}
 	resource := objects.Resource(mapping.Resource)
@@ -202,13 +223,17 @@ func (s *site) listComponents(ctx context.Context, l *listing, mapping *meta.RES
 		source = apiserver.ListWatch(resource.Namespace(s.Namespace), apiserver.ListSelection{})
 	}
 	rows := map[string]listRow{}
-	err = apiserver.Watch(ctx, source, func(change apiserver.Change) error {
+	take := func(change apiserver.Change) error {
+		if change.Trouble != nil {
+			l.tell(nil, change.Trouble.Error())
+			return nil
+		}
 		if change.Complete {
 			clear(rows)
 		}
 		for _, object := range change.Objects {
 			if found, ok := object.(*unstructured.Unstructured); ok {
-				row := componentRow(found, kind)
+				row := s.componentRow(found, kind)
 				if rows[row.Path] = row; change.Deleted {
 					delete(rows, row.Path)
 				}
@@ -216,15 +241,29 @@ func (s *site) listComponents(ctx context.Context, l *listing, mapping *meta.RES
 		}
 		l.set(kind, slices.Collect(maps.Values(rows)))
 		return nil
-	})
-	if err != nil && ctx.Err() == nil {
-		l.note(fmt.Sprintf("%s are not shown: %s", kind, err))
+	}
+	for {
+		err := apiserver.Watch(ctx, source, take)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case apierrors.IsForbidden(err):
+			l.fail(kind, err)
+			return
+		case err != nil:
+			l.tell(nil, err.Error())
+		}
+		select {
+		case <-time.After(reconnect):
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
-func componentRow(object *unstructured.Unstructured, kind string) listRow {
+func (s *site) componentRow(object *unstructured.Unstructured, kind string) listRow {
 	row := listRow{
-		Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(), State: "New", Path: pathOf(kind, object.GetNamespace(), object.GetName()),
+		Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(), State: "New", Path: s.pathOf(kind, object.GetNamespace(), object.GetName()),
 		Dependents: -1, Updated: object.GetCreationTimestamp().Time,
 	}
 	var status component.Status

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"embed"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	rest "k8s.io/apimachinery/pkg/api/validation/path"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/clm/internal/operation"
@@ -48,8 +50,8 @@ type Options struct {
 func Serve(ctx context.Context, listener net.Listener, options Options, announce func(url string)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &site{Options: options, feeds: newFeeds(ctx), jobs: jobs{ctx: ctx, current: map[string]*job{}}}
-	door, err := newDoor(listener.Addr(), s.routes())
+	s := &site{Options: options, Root: "/" + rand.Text(), feeds: newFeeds(ctx), jobs: jobs{ctx: ctx, current: map[string]*job{}}}
+	door, err := newDoor(listener.Addr(), s.Root, s.routes())
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -75,6 +77,8 @@ func Serve(ctx context.Context, listener net.Listener, options Options, announce
 type site struct {
 	Options
 
+	// Root is the beginning of the paths of all pages.
+	Root  string
 	feeds *feeds
 	plans plans
 	jobs  jobs
@@ -146,27 +150,52 @@ const releaseType = "releases"
 const noNamespace = "-"
 
 // pathOf returns the beginning of the addresses of the pages about a target.
-func pathOf(resource, namespace, name string) string {
-	return "/o/" + resource + "/" + cmp.Or(namespace, noNamespace) + "/" + name
+func (s *site) pathOf(resource, namespace, name string) string {
+	return s.Root + "/o/" + url.PathEscape(resource) + "/" + url.PathEscape(cmp.Or(namespace, noNamespace)) + "/" + url.PathEscape(name)
 }
 
 // target returns what the address of a request names.
 func (s *site) target(r *http.Request) (*targetView, error) {
 	kind, namespace, name := r.PathValue("type"), r.PathValue("namespace"), r.PathValue("name")
-	if namespace == noNamespace {
-		namespace = ""
-	}
-	found := &targetView{Target: views.Target{Namespace: namespace, Name: name}, Path: pathOf(kind, namespace, name)}
 	if kind == releaseType {
-		found.Views = []string{"tree", "timeline", "events", "logs", "drift", "history", "values", "manifest"}
-		return found, nil
+		return &targetView{
+			Target: views.Target{Namespace: namespace, Name: name}, Path: s.pathOf(kind, namespace, name),
+			Views: []string{"tree", "timeline", "events", "logs", "drift", "history", "values", "manifest"},
+		}, errors.Join(releases.ValidateName(name), nameError("namespace", namespace))
 	}
 	mapping, err := mappingOf(s.Connection, kind)
 	if err != nil {
 		return nil, err
 	}
-	found.Mapping, found.Views = mapping, []string{"tree", "timeline", "events", "logs"}
-	return found, nil
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		namespace = ""
+	}
+	found := &targetView{
+		Target: views.Target{Mapping: mapping, Namespace: namespace, Name: name}, Path: s.pathOf(mapping.Resource.GroupResource().String(), namespace, name),
+		Views: []string{"tree", "timeline", "events", "logs"},
+	}
+	if found.HasSets() {
+		found.Views = []string{"tree", "events", "logs"}
+	}
+	return found, errors.Join(nameError("name", name), nameError("namespace", namespace))
+}
+
+// nameError returns the error for a name that no object can have; nil for others.
+func nameError(what, name string) error {
+	if problems := rest.IsValidPathSegmentName(name); len(problems) > 0 {
+		return fmt.Errorf("%s %q: %s", what, name, strings.Join(problems, ", "))
+	}
+	return nil
+}
+
+// viewOf returns the target of a request, and the name of the view.
+func (s *site) viewOf(r *http.Request) (*targetView, string, error) {
+	target, err := s.target(r)
+	name := r.PathValue("view")
+	if err == nil && !slices.Contains(target.Views, name) {
+		err = fmt.Errorf("there is no page %q about %s; must be one of %s", name, target.Target, strings.Join(target.Views, ", "))
+	}
+	return target, name, err
 }
 
 // mappingOf returns the type with a resource name, such as "webshops.example.org".
@@ -182,9 +211,9 @@ func mappingOf(c *runner.Connection, resource string) (*meta.RESTMapping, error)
 // open redirects to the page about NAME or TYPE/NAME.
 func (s *site) open(w http.ResponseWriter, r *http.Request) {
 	namespace, name := cmp.Or(r.FormValue("namespace"), s.Namespace, "default"), r.FormValue("name")
-	kind, rest, isComponent := strings.Cut(name, "/")
+	kind, component, isComponent := strings.Cut(name, "/")
 	if !isComponent {
-		http.Redirect(w, r, pathOf(releaseType, namespace, name)+"/tree", http.StatusSeeOther)
+		http.Redirect(w, r, s.pathOf(releaseType, namespace, name)+"/tree", http.StatusSeeOther)
 		return
 	}
 	mapping, err := mappingOf(s.Connection, kind)
@@ -195,7 +224,7 @@ func (s *site) open(w http.ResponseWriter, r *http.Request) {
 	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
 		namespace = ""
 	}
-	http.Redirect(w, r, pathOf(mapping.Resource.GroupResource().String(), namespace, rest)+"/tree", http.StatusSeeOther)
+	http.Redirect(w, r, s.pathOf(mapping.Resource.GroupResource().String(), namespace, component)+"/tree", http.StatusSeeOther)
 }
 
 // fail shows an error as a page.
@@ -259,7 +288,7 @@ func (s *site) show(w http.ResponseWriter, r *http.Request, p page, view liveVie
 		s.fail(w, http.StatusInternalServerError, err)
 		return
 	}
-	p.Content, p.Trouble, p.Stream = content, st.trouble, strings.TrimSuffix(r.URL.Path, "/")+"/stream?"+r.URL.RawQuery
+	p.Content, p.Trouble, p.Stream = content, st.trouble, s.Root+strings.TrimSuffix(r.URL.EscapedPath(), "/")+"/stream?"+r.URL.RawQuery
 	s.write(w, http.StatusOK, p)
 }
 
@@ -284,7 +313,9 @@ func (s *site) stream(w http.ResponseWriter, r *http.Request, view liveView) {
 				last = content
 			}
 		}
-		if st.value != nil || st.trouble != "" {
+		if st.isFinal {
+			_ = out.send("end", st.trouble)
+		} else if st.value != nil || st.trouble != "" {
 			err = errors.Join(err, out.tellState(st.trouble))
 		}
 		if err != nil || st.ended {
@@ -299,6 +330,9 @@ func (s *site) stream(w http.ResponseWriter, r *http.Request, view liveView) {
 	}
 }
 
+// reconnect is how long a browser waits before it connects again.
+const reconnect = 5 * time.Second
+
 // events writes server-sent events.
 type events struct {
 	w       http.ResponseWriter
@@ -311,6 +345,7 @@ func newEvents(w http.ResponseWriter) *events {
 	// The stream takes longer than a request may.
 	_ = e.control.SetReadDeadline(time.Time{})
 	w.Header().Set("Content-Type", "text/event-stream")
+	_, _ = fmt.Fprintf(w, "retry: %d\n\n", reconnect.Milliseconds())
 	return e
 }
 
@@ -336,15 +371,12 @@ func (e *events) tellState(trouble string) error {
 
 // showTarget shows a page about a target.
 func (s *site) showTarget(w http.ResponseWriter, r *http.Request) {
-	target, err := s.target(r)
-	if err == nil && !slices.Contains(target.Views, r.PathValue("view")) {
-		err = fmt.Errorf("there is no page %q about %s; must be one of %s", r.PathValue("view"), target.Target, strings.Join(target.Views, ", "))
-	}
+	target, name, err := s.viewOf(r)
 	if err != nil {
 		s.fail(w, http.StatusNotFound, err)
 		return
 	}
-	p := page{site: s, Title: target.String(), Target: target, View: r.PathValue("view")}
+	p := page{site: s, Title: target.String(), Target: target, View: name}
 	if view, isLive := s.liveView(target, p.View); isLive {
 		s.show(w, r, p, view)
 		return
@@ -354,33 +386,31 @@ func (s *site) showTarget(w http.ResponseWriter, r *http.Request) {
 		p.Content, err = rendered(name, data)
 	}
 	if err != nil {
-		code := http.StatusInternalServerError
-		if errors.Is(err, releases.ErrNotFound) {
-			code = http.StatusNotFound
-		}
-		s.fail(w, code, err)
+		s.fail(w, codeOf(err), err)
 		return
 	}
 	if p.View == "logs" {
-		p.Stream = r.URL.Path + "/stream?" + r.URL.RawQuery
+		p.Stream = target.Path + "/logs/stream?" + r.URL.RawQuery
 	}
 	s.write(w, http.StatusOK, p)
 }
 
 // streamTarget streams the content of a page about a target.
 func (s *site) streamTarget(w http.ResponseWriter, r *http.Request) {
-	target, err := s.target(r)
+	target, name, err := s.viewOf(r)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusNotFound)
+		code := http.StatusServiceUnavailable
+		if target != nil || meta.IsNoMatchError(err) {
+			code = http.StatusNotFound
+		}
+		http.Error(w, err.Error(), code)
 		return
 	}
-	if view, isLive := s.liveView(target, r.PathValue("view")); isLive {
-		s.stream(w, r, view)
-		return
-	}
-	if r.PathValue("view") == "logs" {
+	if name == "logs" {
 		s.streamLogs(w, r, target)
-		return
+	} else if view, isLive := s.liveView(target, name); isLive {
+		s.stream(w, r, view)
+	} else {
+		http.NotFound(w, r)
 	}
-	http.NotFound(w, r)
 }

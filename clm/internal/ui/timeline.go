@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/views"
 	"github.com/component-operator/runtime/internal/display"
 	"github.com/component-operator/runtime/pkg/types"
@@ -56,7 +57,7 @@ const (
 	axis      = 28
 )
 
-// moment is when an object was written and became ready; ready is zero if it has not.
+// moment is when an object was written and became ready; ready is zero if it has not, or if that is not known.
 type moment struct {
 	node           *display.Node
 	written, ready time.Time
@@ -65,12 +66,12 @@ type moment struct {
 // timelineOf draws the last operation: the objects that were written since the current revision was recorded or, for a
 // component, since the operator began to process it. Kubernetes records times in seconds.
 func timelineOf(s *views.Snapshot, now time.Time) timelineView {
-	moments := momentsOf(s.Dependents)
+	moments := momentsOf(s)
 	began := beginning(s, moments)
 	moments = slices.DeleteFunc(moments, func(m moment) bool { return m.written.Before(began.Truncate(time.Second)) })
 	end := began.Add(time.Second)
 	for _, m := range moments {
-		if m.ready.IsZero() {
+		if m.ready.IsZero() && !m.node.State.IsDone() {
 			end = now
 			break
 		}
@@ -98,11 +99,12 @@ func timelineOf(s *views.Snapshot, now time.Time) timelineView {
 			continue
 		}
 		bar := timeBar{Name: display.Elide(m.node.String(), 44), State: string(m.node.State), Y: view.Height, X: x(m.written)}
-		until, text := m.ready, "not ready for "+display.Age(m.written, now)
-		if until.IsZero() {
-			until = end
-		} else {
-			text = "ready after " + m.ready.Sub(m.written).String()
+		until, text := end, "not ready for "+display.Age(m.written, now)
+		switch {
+		case !m.ready.IsZero():
+			until, text = m.ready, "ready after "+m.ready.Sub(m.written).String()
+		case m.node.State.IsDone():
+			until, text = m.written, "ready; since when is not known"
 		}
 		bar.Width = max(x(until)-bar.X, 3)
 		bar.Text = fmt.Sprintf("%s: written +%s, %s", m.node, m.written.Sub(began).Round(time.Second), text)
@@ -140,9 +142,9 @@ func beginning(s *views.Snapshot, moments []moment) time.Time {
 
 // momentsOf returns the dependents that were written, in the order of their waves. What an operation that is still
 // running has written is known only of objects that it has created: it is recorded later.
-func momentsOf(nodes []*display.Node) []moment {
+func momentsOf(s *views.Snapshot) []moment {
 	var found []moment
-	for _, node := range nodes {
+	for _, node := range s.Dependents {
 		m := moment{node: node, written: node.Created}
 		if node.Item != nil && node.Item.LastAppliedAt != nil {
 			m.written = node.Item.LastAppliedAt.Time
@@ -151,9 +153,7 @@ func momentsOf(nodes []*display.Node) []moment {
 			continue
 		}
 		if node.State.IsDone() {
-			if m.ready = readySince(node.Live); m.ready.Before(m.written) {
-				m.ready = m.written
-			}
+			m.ready = readyAt(s, node, m.written)
 		}
 		found = append(found, m)
 	}
@@ -163,13 +163,15 @@ func momentsOf(nodes []*display.Node) []moment {
 	return found
 }
 
-// readySince returns when the last condition of an object has become true; zero if it has none.
-func readySince(object *unstructured.Unstructured) time.Time {
-	var last time.Time
-	if object == nil {
-		return last
+// readyAt returns when an object has become ready after it was written: when the last of its conditions has become true,
+// but not later than the release was ready. An object without conditions was ready when it was written. The result is
+// zero if all conditions have been true since before, as in a rolling update.
+func readyAt(s *views.Snapshot, node *display.Node, written time.Time) time.Time {
+	if node.Live == nil {
+		return written
 	}
-	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	var last time.Time
+	conditions, _, _ := unstructured.NestedSlice(node.Live.Object, "status", "conditions")
 	for _, condition := range conditions {
 		fields, _ := condition.(map[string]any)
 		text, _ := fields["lastTransitionTime"].(string)
@@ -178,5 +180,15 @@ func readySince(object *unstructured.Unstructured) time.Time {
 			last = since
 		}
 	}
-	return last
+	if s.Release != nil && s.Release.State == releases.StateReady && last.After(s.Release.Since) {
+		last = s.Release.Since
+	}
+	switch {
+	case len(conditions) == 0:
+		return written
+	case last.Before(written):
+		return time.Time{}
+	default:
+		return last
+	}
 }

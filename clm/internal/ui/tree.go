@@ -79,7 +79,11 @@ func treeOf(s *views.Snapshot, query url.Values, now time.Time) treeView {
 	for _, tree := range trees {
 		view.addWaves(tree, query, now)
 	}
-	if problems := s.Problems(); len(problems) > 0 {
+	current := *s
+	if len(s.Trees) > 0 {
+		current.Dependents = s.Trees[0].Nodes // of earlier sets, only what the current one needs matters
+	}
+	if problems := current.Problems(); len(problems) > 0 {
 		slices.SortStableFunc(problems, func(a, b *display.Node) int { return cmp.Compare(a.Wave, b.Wave) })
 		first := problems[0]
 		view.Cause = &cause{Object: first.String(), Text: first.Explain(), More: len(problems) - 1}

@@ -206,12 +206,29 @@ func withoutSecrets(content releases.Content) (string, error) {
 		})
 	}
 	isSecret := func(value string) bool {
-		return slices.ContainsFunc(secrets, func(secret string) bool {
-			return value == secret && value != "" || len(value) >= texts.ShortestSecret && strings.Contains(secret, value)
-		})
+		return slices.ContainsFunc(secrets, func(secret string) bool { return sharesText(value, secret) })
 	}
 	text, err := yaml.Marshal(masked(content.Values, isSecret))
 	return string(text), err
+}
+
+// sharesText reports whether a value and a secret are equal, or one has a line of the other, which must be long enough not
+// to be part of other texts, too.
+func sharesText(value, secret string) bool {
+	value, secret = strings.TrimSpace(value), strings.TrimSpace(secret)
+	if value == "" || secret == "" {
+		return false
+	}
+	has := func(whole, part string) bool {
+		quoted := strconv.Quote(part)
+		return len(part) >= texts.ShortestSecret && (strings.Contains(whole, part) || strings.Contains(whole, quoted[1:len(quoted)-1]))
+	}
+	for line := range strings.Lines(value) {
+		if has(secret, strings.TrimSpace(line)) {
+			return true
+		}
+	}
+	return value == secret || has(value, secret)
 }
 
 // masked returns a value with the texts and numbers in it that are secret masked.
@@ -256,7 +273,11 @@ func (s *site) streamLogs(w http.ResponseWriter, r *http.Request, target *target
 			Options: options, Follow: true, Tail: new(int64(logLines)), Select: chosen.Has, Problem: func(text string) { _ = out.send("line", text) },
 		}, lineWriter{out})
 	}
-	if err != nil && r.Context().Err() == nil {
+	switch {
+	case r.Context().Err() != nil:
+	case isFinal(err):
+		_ = out.send("end", err.Error())
+	case err != nil:
 		_ = out.tellState(err.Error())
 	}
 }

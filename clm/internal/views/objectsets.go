@@ -226,7 +226,7 @@ func (f *ObjectSets) tree(ctx context.Context, set v1alpha1.Set, options live.Op
 		return nil, err
 	}
 	for _, node := range report.Nodes {
-		if node.State = stateInSet(node); node.Live == nil {
+		if node.State = stateInSet(node, set); node.Live == nil {
 			continue
 		}
 		_, owner, _ := strings.Cut(node.Live.GetAnnotations()[f.reconcilerName()+"/"+types.AnnotationKeySuffixOwnerId], "/")
@@ -234,22 +234,25 @@ func (f *ObjectSets) tree(ctx context.Context, set v1alpha1.Set, options live.Op
 			continue
 		}
 		node.Status, node.Message, node.Children, node.Why = display.StatusStolen, "has no owner, and was not adopted", nil, nil
+		node.State = display.StateUnready
 		if owner != "" {
-			node.Message = "belongs to " + owner
+			// It was handed over, or was never part of this set.
+			node.Message, node.State = "belongs to "+owner, display.StateStays
 		}
-		node.State = stateInSet(node)
 	}
 	return report, nil
 }
 
-// stateInSet returns the state of an object of a set. One that does not exist has not been created yet.
-func stateInSet(node *display.Node) display.State {
+// stateInSet returns the state of an object of a set. One that does not exist has not been created yet, unless the set has
+// been available.
+func stateInSet(node *display.Node, set v1alpha1.Set) display.State {
+	succeeded, _ := set.GetStatus().GetCondition(v1alpha1.ConditionTypeSucceeded)
 	switch {
 	case node.IsReady():
 		return display.StateReady
 	case node.Status == status.FailedStatus:
 		return display.StateFailed
-	case node.Live == nil:
+	case node.Missing && succeeded.Status != component.ConditionTrue:
 		return display.StatePending
 	default:
 		return display.StateUnready
@@ -270,6 +273,12 @@ var kinds = []kind{
 	{name: "ObjectSet", plural: "objectsets", namespaced: true},
 	{name: "ClusterObjectDeployment", plural: "clusterobjectdeployments", sets: "ClusterObjectSet"},
 	{name: "ClusterObjectSet", plural: "clusterobjectsets"},
+}
+
+// HasSets reports whether the target is a set or a deployment.
+func (t Target) HasSets() bool {
+	_, is := t.sets()
+	return is
 }
 
 // sets returns the kind of a target that is a set or a deployment.
