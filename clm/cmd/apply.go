@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -144,7 +145,11 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 	if o.plan != "" {
 		o.Exact = true
 		return o.run(ctx, e, func(s *runner.Connection, namespace string, _ bool) (*operation.Plan, error) {
-			p, err := operation.Load(ctx, s, o.plan, namespace, o.name, o.approved)
+			raw, err := os.ReadFile(o.plan)
+			if err != nil {
+				return nil, fmt.Errorf("reading the plan: %w", err)
+			}
+			p, err := operation.Load(ctx, s, raw, o.plan, namespace, o.name, o.approved)
 			if err != nil {
 				return nil, err
 			}

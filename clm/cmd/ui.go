@@ -20,14 +20,13 @@ func newUICommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "ui",
 		Short: "Show releases and components in a browser",
-		Long: `Serve pages about the releases of clm, and about the components of operators that are made with component-operator-runtime, until interrupted: their waves and
-what these wait for, the timeline of the last operation, events, logs, drift, history, values and manifests. A page follows the cluster while it is open.
+		Long: `Serve web pages about releases, and about components of operators that are made with component-operator-runtime, until interrupted. They show waves and
+what these wait for, the timeline of the last operation, events, logs, drift, history, values and manifests. Open pages update by themselves.
 
-clm prints an address with a token. Only this machine can reach it, and only a browser that has opened it once. What the pages show and do is what your
-kubeconfig allows. Values of Secrets are masked.
+clm prints an address with a token. It can be opened only on this machine. The pages use the permissions of your kubeconfig. Values of Secrets are masked.
 
-The pages change nothing, unless --allow-changes is given: then they offer to correct drift, to roll back, to delete a release, and to apply a saved plan (clm plan --out).
-Each change is shown as a plan first, which is carried out exactly or not at all.`,
+The pages are read-only. With --allow-changes, you can also correct drift, roll back, delete a release, and apply a saved plan (clm plan --out). Each change is
+first shown as a plan. clm then does exactly that, or nothing.`,
 		Example: "  clm ui -n shop\n  clm ui -A --allow-changes",
 		RunE: func(command *cobra.Command, _ []string) error {
 			return e.withScope(command.Context(), all, func(s *runner.Connection, namespace string) error {
@@ -39,7 +38,7 @@ Each change is shown as a plan first, which is carried out exactly or not at all
 		},
 	}
 	command.Flags().BoolVarP(&all, "all-namespaces", "A", false, "list the releases and components in all namespaces")
-	command.Flags().BoolVar(&changes, "allow-changes", false, "offer to correct drift, to roll back, to delete, and to apply saved plans")
+	command.Flags().BoolVar(&changes, "allow-changes", false, "allow correcting drift, rolling back, deleting releases, and applying saved plans")
 	return command
 }
 
@@ -51,7 +50,7 @@ func serveUI(ctx context.Context, e *environment, options ui.Options) error {
 	}
 	err = ui.Serve(ctx, listener, options, func(url string) {
 		fmt.Fprintln(e.out, url)
-		fmt.Fprintln(e.err, "Open this address in a browser. To end: Ctrl-C")
+		fmt.Fprintln(e.err, "Open this address in a browser. Press Ctrl-C to stop.")
 	})
 	return interrupted(ctx, err)
 }

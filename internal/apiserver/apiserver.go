@@ -129,7 +129,7 @@ type Change struct {
 }
 
 // Watch calls tell with all objects, and then with each change, until the context ends, which is no error. An error of
-// tell ends the watch. If changes were missed, tell gets all objects again. It is not called concurrently.
+// tell ends the watch. If changes were missed, tell gets all objects again. Calls of tell do not overlap.
 func Watch(ctx context.Context, source *cache.ListWatch, tell func(Change) error) error {
 	// Logged errors are also returned.
 	ctx = klog.NewContext(ctx, logr.Discard())
@@ -144,8 +144,9 @@ func Watch(ctx context.Context, source *cache.ListWatch, tell func(Change) error
 	}
 }
 
-// brief is the duration of a watch that indicates trouble: a server ends watches after minutes.
-const brief = 2 * time.Second
+// minWatch is the shortest duration of a watch. One that ends sooner indicates a lost connection: API servers end watches
+// after minutes.
+const minWatch = 2 * time.Second
 
 func listAndWatch(ctx context.Context, source *cache.ListWatch, tell func(Change) error) error {
 	list, err := source.ListWithContext(ctx, metav1.ListOptions{})
@@ -175,7 +176,7 @@ func listAndWatch(ctx context.Context, source *cache.ListWatch, tell func(Change
 		begun = time.Now()
 		started, err := source.WatchWithContext(ctx, options)
 		trouble := err
-		if err == nil && begun.Sub(before) < brief {
+		if err == nil && begun.Sub(before) < minWatch {
 			// If a connection is lost at once, client-go returns a watch that ends at once.
 			trouble = errors.New("the server ends watches at once")
 		}

@@ -81,44 +81,40 @@ func replaceFile(path string, content []byte) error {
 	return nil
 }
 
-// readPlan decodes a saved plan.
-func readPlan(path string) (savedPlan, error) {
+// decodePlan decodes a saved plan. The file is named in errors.
+func decodePlan(raw []byte, file string) (savedPlan, error) {
 	var saved savedPlan
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return saved, fmt.Errorf("reading the plan: %w", err)
-	}
 	if err := utiljson.Unmarshal(raw, &saved); err != nil || saved.Exact == nil || slices.Contains(saved.Manifest, nil) {
-		return saved, fmt.Errorf("reading the plan: %s is not a saved plan", path)
+		return saved, fmt.Errorf("reading the plan: %s is not a saved plan", file)
 	}
 	if saved.Version != savedVersion {
-		return saved, fmt.Errorf("reading the plan: %s has version %d; must be %d", path, saved.Version, savedVersion)
+		return saved, fmt.Errorf("reading the plan: %s has version %d; must be %d", file, saved.Version, savedVersion)
 	}
 	return saved, nil
 }
 
-// Load reads a plan that was saved for a release. The error is a RefusedError if it was made for another release or
+// Load returns a plan that was saved for a release, from the content of a file, which is named in errors. The error is a RefusedError if it was made for another release or
 // cluster, or if the release has changed since. Whether objects have changed is checked when the plan is applied.
-func Load(ctx context.Context, c *runner.Connection, path, namespace, name, approved string) (*Plan, error) {
-	saved, err := readPlan(path)
+func Load(ctx context.Context, c *runner.Connection, raw []byte, file, namespace, name, approved string) (*Plan, error) {
+	saved, err := decodePlan(raw, file)
 	if err != nil {
 		return nil, err
 	}
 	if saved.Namespace != namespace || saved.Name != name {
-		return nil, releases.Refused("the plan in %s was created for release %s/%s, not for %s/%s", path, saved.Namespace, saved.Name, namespace, name)
+		return nil, releases.Refused("the plan in %s was created for release %s/%s, not for %s/%s", file, saved.Namespace, saved.Name, namespace, name)
 	}
 	uid, err := cluster.UIDOf(ctx, c.Client())
 	if err != nil {
 		return nil, err
 	}
 	if saved.Cluster != "" && uid != "" && saved.Cluster != uid {
-		return nil, releases.Refused("the plan in %s was created for another cluster; create a new plan with clm plan", path)
+		return nil, releases.Refused("the plan in %s was created for another cluster; create a new plan with clm plan", file)
 	}
 	release, err := find(ctx, c, namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	if err := saved.confirm(release, path); err != nil {
+	if err := saved.confirm(release, file); err != nil {
 		return nil, err
 	}
 	content := releases.Content{Values: saved.Values, Manifest: saved.Manifest, Notes: saved.Notes}

@@ -14,9 +14,9 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 )
 
-// linger is how long a feed goes on without readers: whoever goes from one page about a target to the next one does not
-// want to wait for the target again.
-const linger = 3 * time.Second
+// idleTimeout is how long a feed without readers keeps running, so that the next page about the same target need not start
+// it again.
+const idleTimeout = 3 * time.Second
 
 // feed is a source of values that several pages show. It begins with the first reader, and ends after the last.
 type feed struct {
@@ -40,7 +40,7 @@ type state struct {
 	changed chan struct{}
 }
 
-// tell replaces the state. Without a value, the last one remains.
+// tell replaces the state. If value is nil, the last one remains.
 func (f *feed) tell(value any, trouble string) { f.set(state{value: value, trouble: trouble}) }
 
 func (f *feed) set(next state) {
@@ -108,7 +108,7 @@ func (f *feeds) leave(name string, left *feed) {
 	if left.readers--; left.readers > 0 {
 		return
 	}
-	left.idle = time.AfterFunc(linger, func() {
+	left.idle = time.AfterFunc(idleTimeout, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		left.mu.Lock()
@@ -133,7 +133,7 @@ func (f *feeds) forgetLocked(name string, ended *feed) {
 	}
 }
 
-// wake has the readers of a feed, if there is one, render again.
+// wake makes the readers of a feed, if there is one, render again.
 func (f *feeds) wake(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

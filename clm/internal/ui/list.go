@@ -69,8 +69,8 @@ func (s *site) showList(w http.ResponseWriter, r *http.Request) {
 
 func (s *site) streamList(w http.ResponseWriter, r *http.Request) { s.stream(w, r, s.list()) }
 
-// calm are the states of rows that need no attention, in the order of their groups, which come last.
-var calm = []string{string(releases.StateApplying), string(component.StateProcessing), string(releases.StateDeleting), string(component.StateReady)}
+// lastGroups are the states whose groups come last, in this order. All others need attention, and come first.
+var lastGroups = []string{string(releases.StateApplying), string(component.StateProcessing), string(releases.StateDeleting), string(component.StateReady)}
 
 // listing collects the rows of one feed.
 type listing struct {
@@ -126,7 +126,7 @@ func (l *listing) tellLocked() {
 		view.Groups = append(view.Groups, listGroup{State: state, Rows: rows})
 	}
 	slices.SortFunc(view.Groups, func(a, b listGroup) int {
-		return cmp.Or(cmp.Compare(slices.Index(calm, a.State), slices.Index(calm, b.State)), cmp.Compare(a.State, b.State))
+		return cmp.Or(cmp.Compare(slices.Index(lastGroups, a.State), slices.Index(lastGroups, b.State)), cmp.Compare(a.State, b.State))
 	})
 	l.tell(view, "")
 }

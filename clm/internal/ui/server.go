@@ -36,7 +36,7 @@ type Options struct {
 	Connection *runner.Connection
 	// Namespace whose releases and components are listed. Defaults to all.
 	Namespace string
-	// Context is the name of the kubeconfig context, for people; may be empty.
+	// Context is the kubeconfig context to show; may be empty.
 	Context string
 	// AllowChanges offers to correct drift, to roll back, to delete, and to apply saved plans. Defaults to false.
 	AllowChanges bool
@@ -44,20 +44,20 @@ type Options struct {
 	Changes operation.Options
 }
 
-// Serve serves pages until the context ends, which is no error. Operations that have begun end as they do when a command
-// is interrupted. It calls announce with the address that admits the user. The listener must be on a loopback address;
-// Serve closes it.
+// Serve serves the pages until the context ends, and then returns nil. It interrupts running operations, as Ctrl-C does for
+// commands. It calls announce with the address that contains the token. The listener must be on a loopback address; Serve
+// closes it.
 func Serve(ctx context.Context, listener net.Listener, options Options, announce func(url string)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	s := &site{Options: options, Root: "/" + rand.Text(), feeds: newFeeds(ctx), jobs: jobs{ctx: ctx, current: map[string]*job{}}}
-	door, err := newDoor(listener.Addr(), s.Root, s.routes())
+	gate, err := newGatekeeper(listener.Addr(), s.Root, s.routes())
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	server := door.server()
+	server := gate.server()
 	server.BaseContext = func(net.Listener) context.Context { return ctx }
-	announce(door.url())
+	announce(gate.url())
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	select {
@@ -68,12 +68,12 @@ func Serve(ctx context.Context, listener net.Listener, options Options, announce
 	stop()
 	err = errors.Join(err, server.Close())
 	s.jobs.running.Wait()
-	s.feeds.wait()
+	s.feeds.running.Wait()
 	s.plans.close()
 	return err
 }
 
-// site has the pages.
+// site holds what the handlers share.
 type site struct {
 	Options
 
@@ -90,15 +90,7 @@ var static embed.FS
 //go:embed templates
 var templateFiles embed.FS
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{"ago": ago, "sources": releases.PinnedTexts, "nested": nested}).ParseFS(templateFiles, "templates/*.html"))
-
-// nested returns what the template of an object needs.
-func nested(node nodeView, path string) any {
-	return struct {
-		Node nodeView
-		Path string
-	}{node, path}
-}
+var templates = template.Must(template.New("").Funcs(template.FuncMap{"ago": ago, "sources": releases.PinnedTexts}).ParseFS(templateFiles, "templates/*.html"))
 
 // ago returns how long ago something happened.
 func ago(then time.Time) string { return display.KnownAge(then, time.Now()) }
@@ -114,12 +106,12 @@ func (s *site) routes() http.Handler {
 	if s.AllowChanges {
 		mux.HandleFunc("POST /o/{type}/{namespace}/{name}/plan", s.makePlan)
 		mux.HandleFunc("GET /plans/{id}", s.showPlan)
-		mux.HandleFunc("POST /plans/{id}", s.carryOut)
+		mux.HandleFunc("POST /plans/{id}", s.applyPlan)
 	}
 	return mux
 }
 
-// page is what every page has.
+// page is the data of the template of all pages.
 type page struct {
 	*site
 
@@ -130,8 +122,6 @@ type page struct {
 	// if it does not change.
 	View, Stream string
 	Content      template.HTML
-	// Trouble is why the content may be outdated.
-	Trouble string
 }
 
 // targetView is a target in a page.
@@ -267,8 +257,8 @@ func (v liveView) render(st state, query url.Values) (template.HTML, error) {
 	return rendered(v.content(st.value, query))
 }
 
-// firstValue is how long a page waits for its first content. Content that comes later arrives by the stream.
-const firstValue = 300 * time.Millisecond
+// firstValueTimeout is how long a page waits for its first content. Content that comes later arrives by the stream.
+const firstValueTimeout = 300 * time.Millisecond
 
 // show writes a page with the present content of a view.
 func (s *site) show(w http.ResponseWriter, r *http.Request, p page, view liveView) {
@@ -278,7 +268,7 @@ func (s *site) show(w http.ResponseWriter, r *http.Request, p page, view liveVie
 	if st.value == nil {
 		select {
 		case <-st.changed:
-		case <-time.After(firstValue):
+		case <-time.After(firstValueTimeout):
 		case <-r.Context().Done():
 		}
 		st = joined.now()
@@ -288,19 +278,19 @@ func (s *site) show(w http.ResponseWriter, r *http.Request, p page, view liveVie
 		s.fail(w, http.StatusInternalServerError, err)
 		return
 	}
-	p.Content, p.Trouble, p.Stream = content, st.trouble, s.Root+strings.TrimSuffix(r.URL.EscapedPath(), "/")+"/stream?"+r.URL.RawQuery
+	p.Content, p.Stream = content, s.Root+strings.TrimSuffix(r.URL.EscapedPath(), "/")+"/stream?"+r.URL.RawQuery
 	s.write(w, http.StatusOK, p)
 }
 
-// growing is how often a page is rendered although nothing has changed, because ages grow.
-const growing = 5 * time.Second
+// ageInterval is how often a page is rendered again to update ages.
+const ageInterval = 5 * time.Second
 
 // stream sends the content of a view whenever it has changed.
 func (s *site) stream(w http.ResponseWriter, r *http.Request, view liveView) {
 	joined, leave := s.feeds.join(view.feed, view.run)
 	defer leave()
 	out := newEvents(w)
-	ages := time.NewTicker(growing)
+	ages := time.NewTicker(ageInterval)
 	defer ages.Stop()
 	var last template.HTML
 	for {

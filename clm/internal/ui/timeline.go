@@ -38,12 +38,11 @@ type timeBand struct {
 	Y, Height int
 	Odd       bool
 	Bars      []timeBar
-	// More is how many objects are not drawn.
-	More  int
-	MoreY int
+	// More is how many objects are not shown.
+	More int
 }
 
-// timeBar is an object: it was recorded at the beginning, was written where the bar begins, and became ready where it
+// timeBar is an object: it was recorded at the beginning, was applied where the bar begins, and became ready where it
 // ends.
 type timeBar struct {
 	Name, Text, State string
@@ -57,20 +56,21 @@ const (
 	axis      = 28
 )
 
-// moment is when an object was written and became ready; ready is zero if it has not, or if that is not known.
-type moment struct {
+// appliedObject is an object with when it was applied and became ready; ready is zero if it has not, or if that is not
+// known.
+type appliedObject struct {
 	node           *display.Node
-	written, ready time.Time
+	applied, ready time.Time
 }
 
-// timelineOf draws the last operation: the objects that were written since the current revision was recorded or, for a
+// timelineOf draws the last operation: the objects that were applied since the current revision was recorded or, for a
 // component, since the operator began to process it. Kubernetes records times in seconds.
 func timelineOf(s *views.Snapshot, now time.Time) timelineView {
-	moments := momentsOf(s)
-	began := beginning(s, moments)
-	moments = slices.DeleteFunc(moments, func(m moment) bool { return m.written.Before(began.Truncate(time.Second)) })
+	objects := appliedObjects(s)
+	began := beginning(s, objects)
+	objects = slices.DeleteFunc(objects, func(m appliedObject) bool { return m.applied.Before(began.Truncate(time.Second)) })
 	end := began.Add(time.Second)
-	for _, m := range moments {
+	for _, m := range objects {
 		if m.ready.IsZero() && !m.node.State.IsDone() {
 			end = now
 			break
@@ -88,51 +88,47 @@ func timelineOf(s *views.Snapshot, now time.Time) timelineView {
 		after := end.Sub(began) * time.Duration(i) / marks
 		view.Marks = append(view.Marks, timeMark{X: x(began.Add(after)), Text: "+" + after.Round(100*time.Millisecond).String()})
 	}
-	for i, m := range moments {
-		if i == 0 || m.node.Wave != moments[i-1].node.Wave {
+	for i, m := range objects {
+		if i == 0 || m.node.Wave != objects[i-1].node.Wave {
 			view.Bands = append(view.Bands, timeBand{Label: types.WaveText(m.node.Wave), Y: view.Height, Odd: len(view.Bands)%2 == 1, Height: rowHeight})
 			view.Height += rowHeight
 		}
 		band := &view.Bands[len(view.Bands)-1]
-		if len(band.Bars) >= shown {
+		if len(band.Bars) >= pageSize {
 			band.More++
 			continue
 		}
-		bar := timeBar{Name: display.Elide(m.node.String(), 44), State: string(m.node.State), Y: view.Height, X: x(m.written)}
-		until, text := end, "not ready for "+display.Age(m.written, now)
+		bar := timeBar{Name: display.Elide(m.node.String(), 44), State: string(m.node.State), Y: view.Height, X: x(m.applied)}
+		until, text := end, "not ready for "+display.Age(m.applied, now)
 		switch {
 		case !m.ready.IsZero():
-			until, text = m.ready, "ready after "+m.ready.Sub(m.written).String()
+			until, text = m.ready, "ready after "+m.ready.Sub(m.applied).String()
 		case m.node.State.IsDone():
-			until, text = m.written, "ready; since when is not known"
+			until, text = m.applied, "ready; since when is not known"
 		}
 		bar.Width = max(x(until)-bar.X, 3)
-		bar.Text = fmt.Sprintf("%s: written +%s, %s", m.node, m.written.Sub(began).Round(time.Second), text)
+		bar.Text = fmt.Sprintf("%s: applied +%s, %s", m.node, m.applied.Sub(began).Round(time.Second), text)
 		band.Bars = append(band.Bars, bar)
 		view.Height, band.Height = view.Height+rowHeight, band.Height+rowHeight
-	}
-	for i := range view.Bands {
-		// A line for what is not drawn is at the end of its band, in the row of the label.
-		view.Bands[i].MoreY = view.Bands[i].Y
 	}
 	return view
 }
 
 // beginning returns when the last operation began.
-func beginning(s *views.Snapshot, moments []moment) time.Time {
+func beginning(s *views.Snapshot, objects []appliedObject) time.Time {
 	if s.Release != nil && s.Release.Current() != nil {
 		return s.Release.Current().Created
 	}
 	if s.Component != nil && s.Component.Status.ProcessingSince != nil {
 		return s.Component.Status.ProcessingSince.Time
 	}
-	// The operator is not working on it. What was written within a minute belongs together.
-	const together = time.Minute
-	times := display.Map(moments, func(m moment) time.Time { return m.written })
+	// The operator is not working on it. What was applied with no pause of more than a minute belongs together.
+	const maxGap = time.Minute
+	times := display.Map(objects, func(m appliedObject) time.Time { return m.applied })
 	slices.SortFunc(times, func(a, b time.Time) int { return b.Compare(a) })
 	var first time.Time
 	for _, t := range times {
-		if !first.IsZero() && first.Sub(t) > together {
+		if !first.IsZero() && first.Sub(t) > maxGap {
 			break
 		}
 		first = t
@@ -140,35 +136,35 @@ func beginning(s *views.Snapshot, moments []moment) time.Time {
 	return first
 }
 
-// momentsOf returns the dependents that were written, in the order of their waves. What an operation that is still
-// running has written is known only of objects that it has created: it is recorded later.
-func momentsOf(s *views.Snapshot) []moment {
-	var found []moment
+// appliedObjects returns the dependents that were applied, in the order of their waves. What an operation that is still
+// running has applied is known only of objects that it has created: it is recorded later.
+func appliedObjects(s *views.Snapshot) []appliedObject {
+	var found []appliedObject
 	for _, node := range s.Dependents {
-		m := moment{node: node, written: node.Created}
+		m := appliedObject{node: node, applied: node.Created}
 		if node.Item != nil && node.Item.LastAppliedAt != nil {
-			m.written = node.Item.LastAppliedAt.Time
+			m.applied = node.Item.LastAppliedAt.Time
 		}
-		if node.Item == nil || m.written.IsZero() {
+		if node.Item == nil || m.applied.IsZero() {
 			continue
 		}
 		if node.State.IsDone() {
-			m.ready = readyAt(s, node, m.written)
+			m.ready = readyAt(s, node, m.applied)
 		}
 		found = append(found, m)
 	}
-	slices.SortStableFunc(found, func(a, b moment) int {
-		return cmp.Or(cmp.Compare(a.node.Wave, b.node.Wave), a.written.Compare(b.written))
+	slices.SortStableFunc(found, func(a, b appliedObject) int {
+		return cmp.Or(cmp.Compare(a.node.Wave, b.node.Wave), a.applied.Compare(b.applied))
 	})
 	return found
 }
 
-// readyAt returns when an object has become ready after it was written: when the last of its conditions has become true,
-// but not later than the release was ready. An object without conditions was ready when it was written. The result is
+// readyAt returns when an object has become ready after it was applied: when the last of its conditions has become true,
+// but not later than the release was ready. An object without conditions was ready when it was applied. The result is
 // zero if all conditions have been true since before, as in a rolling update.
-func readyAt(s *views.Snapshot, node *display.Node, written time.Time) time.Time {
+func readyAt(s *views.Snapshot, node *display.Node, applied time.Time) time.Time {
 	if node.Live == nil {
-		return written
+		return applied
 	}
 	var last time.Time
 	conditions, _, _ := unstructured.NestedSlice(node.Live.Object, "status", "conditions")
@@ -185,8 +181,8 @@ func readyAt(s *views.Snapshot, node *display.Node, written time.Time) time.Time
 	}
 	switch {
 	case len(conditions) == 0:
-		return written
-	case last.Before(written):
+		return applied
+	case last.Before(applied):
 		return time.Time{}
 	default:
 		return last

@@ -16,10 +16,10 @@ import (
 	"github.com/component-operator/runtime/internal/display"
 )
 
-// shown is how many dependents of a wave in one state a page shows. A link shows more, so many at a time.
+// pageSize is how many dependents of a wave in one state a page shows, moreSize how many further ones a link shows.
 const (
-	shown     = 20
-	shownMore = 200
+	pageSize = 20
+	moreSize = 200
 )
 
 // treeView is the content of the page about the dependents.
@@ -30,7 +30,7 @@ type treeView struct {
 	Notes []string
 }
 
-// cause is the object that the operation waits for first.
+// cause is the first object that is not ready, in the order of waves.
 type cause struct {
 	Object, Text string
 	More         int // other objects that are not ready
@@ -66,11 +66,11 @@ type nodeView struct {
 	Object string
 }
 
-// treeOf folds a snapshot. The query of the page says which groups are shown longer.
+// treeOf returns the content of the tree page. The query of the page says which groups are shown longer.
 func treeOf(s *views.Snapshot, query url.Values, now time.Time) treeView {
 	view := treeView{Notes: display.Map(s.Notes, display.Note.String)}
 	for _, row := range s.Describe(style) {
-		view.Head = append(view.Head, [2]template.HTML{painted(row[0]), painted(row[1])})
+		view.Head = append(view.Head, [2]template.HTML{ansiToHTML(row[0]), ansiToHTML(row[1])})
 	}
 	trees := s.Trees
 	if trees == nil {
@@ -108,29 +108,29 @@ func (v *treeView) addWaves(tree views.SetTree, query url.Values, now time.Time)
 			end++
 		}
 		wave := display.Waves(nodes[at:end])[0]
-		shown := waveView{Tree: name, Label: wave.Label(), Counts: painted(wave.Describe(style)), All: end - at, Blocked: blocker, ID: fmt.Sprintf("%s.%d", name, wave.First)}
+		view := waveView{Tree: name, Label: wave.Label(), Counts: ansiToHTML(wave.Describe(style)), All: end - at, Blocked: blocker, ID: fmt.Sprintf("%s.%d", name, wave.First)}
 		if tree.Set != nil {
-			shown.Label = "phase " + tree.Set.GetSetSpec().Phases[wave.First].Name
+			view.Label = "phase " + tree.Set.GetSetSpec().Phases[wave.First].Name
 		}
 		for _, state := range order {
-			group := shown.group(nodes[at:end], state, query, now)
+			group := view.group(nodes[at:end], state, query, now)
 			if len(group.Rows) == 0 {
 				continue
 			}
-			shown.Groups = append(shown.Groups, group)
-			shown.State = cmp.Or(shown.State, state)
+			view.Groups = append(view.Groups, group)
+			view.State = cmp.Or(view.State, state)
 			if state.IsDone() {
-				shown.Done += len(group.Rows) + group.More
+				view.Done += len(group.Rows) + group.More
 			}
 		}
-		shown.Open = shown.State.IsProblem() || len(nodes) <= shownMore || shown.All == len(nodes)
-		if shown.State != display.StatePending {
-			shown.Blocked = ""
+		view.Open = view.State.IsProblem() || len(nodes) <= moreSize || view.All == len(nodes)
+		if view.State != display.StatePending {
+			view.Blocked = ""
 		}
 		if problem := slices.IndexFunc(nodes[at:end], func(node *display.Node) bool { return node.State.IsProblem() }); problem >= 0 && blocker == "" {
-			blocker = fmt.Sprintf("waits for %s: %s is not ready", shown.Label, nodes[at+problem])
+			blocker = fmt.Sprintf("waits for %s: %s is not ready", view.Label, nodes[at+problem])
 		}
-		v.Waves = append(v.Waves, shown)
+		v.Waves = append(v.Waves, view)
 		at = end
 	}
 }
@@ -138,7 +138,7 @@ func (v *treeView) addWaves(tree views.SetTree, query url.Values, now time.Time)
 // group returns the dependents in a state.
 func (w *waveView) group(nodes []*display.Node, state display.State, query url.Values, now time.Time) groupView {
 	group, key := groupView{State: state}, "more."+w.ID+"."+string(state)
-	limit := shown
+	limit := pageSize
 	if wanted, err := strconv.Atoi(query.Get(key)); err == nil {
 		limit = max(limit, wanted)
 	}
@@ -160,7 +160,7 @@ func (w *waveView) group(nodes []*display.Node, state display.State, query url.V
 		for name, values := range query {
 			longer[name] = values
 		}
-		longer.Set(key, strconv.Itoa(limit+shownMore))
+		longer.Set(key, strconv.Itoa(limit+moreSize))
 		group.Link = "?" + longer.Encode()
 	}
 	return group

@@ -141,14 +141,14 @@ func (s *site) drift(ctx context.Context, target *targetView) (driftView, error)
 	defer p.Close()
 	drift := p.Drift()
 	if len(drift) == 0 {
-		view.Text = painted(fmt.Sprintf("%s has not drifted from revision %d", target.Target, p.Revision.Number))
+		view.Text = ansiToHTML(fmt.Sprintf("%s has not drifted from revision %d", target.Target, p.Revision.Number))
 		return view, nil
 	}
 	var text bytes.Buffer
 	if err := p.WriteDrift(&text, drift, false, display.DiffOptions{Style: style}); err != nil {
 		return view, err
 	}
-	view.Text, view.Correctable = painted(text.String()), slices.ContainsFunc(drift, operation.Drift.IsCorrectable)
+	view.Text, view.Correctable = ansiToHTML(text.String()), slices.ContainsFunc(drift, operation.Drift.IsCorrectable)
 	return view, nil
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// Describe returns labels and texts about the target, without its name: its state and since when, who works on it, the message, the
+// Describe returns labels and texts about the target, without its name: its state and since when, the process that works on it, the message, the
 // revision with its sources, and the conditions. A row without a label belongs to the one before. The texts are colored
 // according to the style.
 func (s *Snapshot) Describe(style display.Style) [][2]string {
@@ -30,25 +30,6 @@ func (s *Snapshot) Describe(style display.Style) [][2]string {
 		return s.describeComponent(style)
 	default:
 		return s.describeRelease(style)
-	}
-}
-
-// StateText returns the state of the target in a few words, without a color.
-func (s *Snapshot) StateText() string {
-	switch {
-	case s.Sets != nil:
-		for _, condition := range s.Sets.Conditions() {
-			if condition.Type == v1alpha1.DeploymentAvailable {
-				return condition.Reason
-			}
-		}
-		return "New"
-	case s.Component != nil && s.Component.IsNew():
-		return "New"
-	case s.Component != nil:
-		return string(s.Component.Status.State)
-	default:
-		return string(s.State())
 	}
 }
 
@@ -107,7 +88,7 @@ func (s *Snapshot) ReleaseState() string {
 	return state
 }
 
-// sinceText returns how long the release has been in its state, as far as that is known.
+// releaseSince returns how long the release has been in its state, as far as that is known.
 func (s *Snapshot) releaseSince(now time.Time) string {
 	since := display.KnownAge(s.Release.Since, now)
 	switch {
@@ -190,7 +171,7 @@ func (s *Snapshot) describeComponent(style display.Style) [][2]string {
 	return rows
 }
 
-// sinceText returns how long the component has been ready, or not ready, as far as that is known.
+// componentSince returns how long the component has been ready, or not ready, as far as that is known.
 func (s *Snapshot) componentSince(now time.Time) string {
 	condition, _ := s.Component.Status.GetCondition(component.ConditionTypeReady)
 	since := s.Component.Status.ProcessingSince

@@ -5,12 +5,14 @@ package ui
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -20,20 +22,20 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// opened is a door with a room behind it that reads bodies.
-func opened(t *testing.T, timeout time.Duration) (*door, string) {
+// startServer starts a server with one page, which reads the body of the request.
+func startServer(t *testing.T, timeout time.Duration) (*gatekeeper, string) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := newDoor(listener.Addr(), "/prefix", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	d, err := newGatekeeper(listener.Addr(), "/prefix", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, err := io.Copy(io.Discard, r.Body)
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 			w.WriteHeader(http.StatusRequestEntityTooLarge)
 			return
 		}
-		fmt.Fprint(w, "the room")
+		fmt.Fprint(w, "the page")
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -46,8 +48,8 @@ func opened(t *testing.T, timeout time.Duration) (*door, string) {
 	return d, listener.Addr().String()
 }
 
-func TestDoor(t *testing.T) {
-	d, address := opened(t, time.Minute)
+func TestGatekeeper(t *testing.T) {
+	d, address := startServer(t, time.Minute)
 	_, port, _ := strings.Cut(address, ":")
 	cookie := d.cookie + "=" + d.token
 	for name, attempt := range map[string]struct {
@@ -106,14 +108,14 @@ func TestDoor(t *testing.T) {
 			if response.StatusCode != attempt.want {
 				t.Errorf("got %s: %s", response.Status, body)
 			}
-			if isInside := strings.Contains(string(body), "the room"); isInside != (attempt.want == http.StatusOK) {
+			if isInside := strings.Contains(string(body), "the page"); isInside != (attempt.want == http.StatusOK) {
 				t.Errorf("reached the pages: %t", isInside)
 			}
 			if strings.Contains(string(body), d.token) {
 				t.Error("the answer has the token")
 			}
 			if response.StatusCode == http.StatusRequestHeaderFieldsTooLarge {
-				return // the server has not called the door
+				return // the server answers before the gatekeeper is asked
 			}
 			for header, want := range map[string]string{"Content-Security-Policy": "frame-ancestors 'none'", "X-Frame-Options": "DENY", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer"} {
 				if got := response.Header.Get(header); !strings.Contains(got, want) {
@@ -130,7 +132,7 @@ type zeros struct{}
 func (zeros) Read(text []byte) (int, error) { return len(text), nil }
 
 func TestLogin(t *testing.T) {
-	d, address := opened(t, time.Minute)
+	d, address := startServer(t, time.Minute)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url(), http.NoBody)
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +154,7 @@ func TestLogin(t *testing.T) {
 
 // TestEndlessRequest sends a byte of a body from time to time.
 func TestEndlessRequest(t *testing.T) {
-	d, address := opened(t, 50*time.Millisecond)
+	d, address := startServer(t, 50*time.Millisecond)
 	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
 	if err != nil {
 		t.Fatal(err)
@@ -178,20 +180,20 @@ func TestEndlessRequest(t *testing.T) {
 
 func TestOnlyLoopback(t *testing.T) {
 	for _, address := range []net.Addr{&net.TCPAddr{IP: net.IPv4zero, Port: 1}, &net.TCPAddr{IP: net.ParseIP("192.0.2.1"), Port: 1}, &net.TCPAddr{IP: net.IPv6unspecified, Port: 1}, &net.UnixAddr{Name: "x"}} {
-		if _, err := newDoor(address, "", nil); err == nil || !strings.Contains(err.Error(), "only loopback addresses are allowed") {
+		if _, err := newGatekeeper(address, "", nil); err == nil || !strings.Contains(err.Error(), "only loopback addresses are allowed") {
 			t.Errorf("%s: got %v", address, err)
 		}
 	}
 }
 
-func TestPainted(t *testing.T) {
+func TestANSIToHTML(t *testing.T) {
 	for text, want := range map[string]string{
 		"a \x1b[32m<b>\x1b[0m & c":                 `a <span class="green">&lt;b&gt;</span> &amp; c`,
 		"\x1b[31mopen":                             `<span class="red">open</span>`,
 		"\x1b[0m\x1b[99m\x1b[31\">m<script>":       "\x1b[31&#34;&gt;m&lt;script&gt;",
 		"\x1b[1m\x1b[33mboth\x1b[0m\x1b[0m\x1b[0m": `<span class="bold"><span class="yellow">both</span></span>`,
 	} {
-		if got := string(painted(text)); got != want {
+		if got := string(ansiToHTML(text)); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
@@ -246,4 +248,15 @@ func TestFeeds(t *testing.T) {
 	<-begun
 	stop()
 	all.wait()
+}
+
+// TestStyleSheet checks that the pages have the style sheet of the site.
+func TestStyleSheet(t *testing.T) {
+	of, err := os.ReadFile("../../../website/assets/css/site.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := static.ReadFile("static/site.css"); err != nil || !bytes.Equal(got, of) {
+		t.Errorf("copy website/assets/css/site.css to static: %v", err)
+	}
 }

@@ -20,8 +20,8 @@ var color = regexp.MustCompile("\x1b\\[(\\d+)m")
 // colorNames are the classes of colors in the style sheet.
 var colorNames = map[string]string{"1": "bold", "2": "faint", "31": "red", "32": "green", "33": "yellow", "36": "cyan"}
 
-// painted returns a text for terminals as HTML: its colors as elements, everything else escaped.
-func painted(text string) template.HTML {
+// ansiToHTML returns a text for terminals as HTML: its colors as elements, everything else escaped.
+func ansiToHTML(text string) template.HTML {
 	var html strings.Builder
 	open := 0
 	for at := 0; at < len(text); {
