@@ -122,9 +122,18 @@ func (o lookOptions) look(
 			}
 			last = snapshot
 			v.show(view(snapshot), snapshot.Notes)
-			return !o.watch || enough(snapshot)
+			return enough(snapshot)
 		}
-		err = views.Follow(ctx, s, following)
+		if o.watch {
+			err = views.Follow(ctx, s, following)
+		} else {
+			var snapshot *views.Snapshot
+			if snapshot, err = views.LookAt(ctx, s, following); err == nil {
+				following.Show(snapshot)
+			} else if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+		}
 		if shown := v.close(); err == nil {
 			err = shown
 		}

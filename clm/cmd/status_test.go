@@ -200,3 +200,41 @@ func TestChangesAfterAnInterrupt(t *testing.T) {
 		t.Errorf("got exit code %d: %s", code, status)
 	}
 }
+
+// TestWatchReadsWhatHasChanged follows a release of which dependents change, and then the record.
+func TestWatchReadsWhatHasChanged(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", configMap("first", "1")+configMap("second", "1")))
+	x := newProxy(t, nil)
+	shown := &testenv.Output{}
+	interrupt, _ := p.through(x).follow(shown, "tree", "web", "--watch")
+	count := func(isRecord bool) int {
+		return x.requests.Count(func(r testenv.Request) bool {
+			return r.Resource != "" && !r.IsWatch() && (r.Resource == "secrets") == isRecord
+		})
+	}
+	remove := func(name string) {
+		if err := p.client.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: name}}); err != nil {
+			t.Fatal(err)
+		}
+		expectIn(t, shown, "ConfigMap "+p.namespace+"/"+name+": NotFound: does not exist")
+	}
+	testenv.Eventually(t, func() (bool, string) {
+		return x.requests.Count(func(r testenv.Request) bool { return r.Resource == "secrets" && r.IsWatch() }) > 0, "the record is not watched yet"
+	})
+	remove("first")
+	records, others := count(true), count(false)
+	remove("second")
+	if count(true) != records || count(false) != others+1 {
+		t.Errorf("expected one request, for the missing object, after %d and %d, got:\n%s", records, others, x.requests)
+	}
+	p.must("apply", "web", p.file("next.yaml", configMap("third", "1")))
+	expectIn(t, shown, "ConfigMap "+p.namespace+"/third: Current: ready")
+	if count(true) == records {
+		t.Error("the record has changed, and was not read")
+	}
+	if code := interrupt(); code != exitInterrupted {
+		t.Errorf("got exit code %d", code)
+	}
+}

@@ -120,16 +120,18 @@ func Older(version, than string) bool {
 type Change struct {
 	// Objects are all existing ones, or the one that was created, changed or deleted.
 	Objects []runtime.Object
-	// Complete means that these are all existing objects.
-	Complete bool
+	// All means that Objects are all existing ones.
+	All bool
 	// Deleted means that the object was deleted.
 	Deleted bool
-	// Trouble means that there is no change, but that the server cannot be reached. The watch tries again.
+	// Trouble is why the server cannot be reached. The watch tries again; if it succeeds, there is a Change with neither
+	// objects nor trouble.
 	Trouble error
 }
 
 // Watch calls tell with all objects, and then with each change, until the context ends, which is no error. An error of
-// tell ends the watch. If changes were missed, tell gets all objects again. Calls of tell do not overlap.
+// tell ends the watch, and so does an answer that the resource does not exist or cannot be watched. If changes were
+// missed, tell gets all objects again. Calls of tell do not overlap.
 func Watch(ctx context.Context, source *cache.ListWatch, tell func(Change) error) error {
 	// Logged errors are also returned.
 	ctx = klog.NewContext(ctx, logr.Discard())
@@ -161,9 +163,11 @@ func listAndWatch(ctx context.Context, source *cache.ListWatch, tell func(Change
 	if err != nil {
 		return fmt.Errorf("reading a list: %w", err)
 	}
-	if err := tell(Change{Objects: objects, Complete: true}); err != nil {
+	if err := tell(Change{Objects: objects, All: true}); err != nil {
 		return err
 	}
+	watching, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	var mu sync.Mutex
 	tellAlone := func(change Change) error {
 		mu.Lock()
@@ -171,23 +175,28 @@ func listAndWatch(ctx context.Context, source *cache.ListWatch, tell func(Change
 		return tell(change)
 	}
 	var begun time.Time
+	var trouble error
+	// Until repeats a request after any answer but a denial.
 	retried := &cache.ListWatch{WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-		before := begun
+		before, wasTroubled := begun, trouble != nil
 		begun = time.Now()
 		started, err := source.WatchWithContext(ctx, options)
-		trouble := err
-		if err == nil && begun.Sub(before) < minWatch {
+		if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
+			end(err)
+			return nil, err
+		}
+		if trouble = err; err == nil && begun.Sub(before) < minWatch && !wasTroubled {
 			// If a connection is lost at once, client-go returns a watch that ends at once.
 			trouble = errors.New("the server ends watches at once")
 		}
-		if trouble != nil && ctx.Err() == nil {
+		if ctx.Err() == nil && (trouble != nil || wasTroubled) {
 			if failure := tellAlone(Change{Trouble: trouble}); failure != nil {
 				return nil, failure
 			}
 		}
 		return started, err
 	}}
-	_, err = watchtools.Until(ctx, accessor.GetResourceVersion(), retried, func(event watch.Event) (bool, error) {
+	_, err = watchtools.Until(watching, accessor.GetResourceVersion(), retried, func(event watch.Event) (bool, error) {
 		switch event.Type {
 		case watch.Added, watch.Modified, watch.Deleted:
 			return false, tellAlone(Change{Objects: []runtime.Object{event.Object}, Deleted: event.Type == watch.Deleted})
@@ -197,6 +206,9 @@ func listAndWatch(ctx context.Context, source *cache.ListWatch, tell func(Change
 		}
 		return false, nil
 	})
+	if ended := context.Cause(watching); ended != nil && ctx.Err() == nil {
+		return fmt.Errorf("watching: %w", ended)
+	}
 	return err
 }
 

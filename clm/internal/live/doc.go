@@ -6,9 +6,10 @@
 //
 // [Tree] takes a snapshot. It sends one LIST per kind and namespace involved, whatever the number of objects, and
 // further requests only for objects that are not ready: for their events, and for the last line in the log of a crashed
-// container. [Events] and [Logs] cover the objects of the same tree; [WatchEvents], and Logs if requested, also those
-// that are created later.
+// container. A [Survey] lists the same objects and the events, and then watches them: it takes further snapshots without
+// reading again what has not changed. [Events] and [Logs] cover the objects of the same tree; [WatchEvents], and Logs if
+// requested, also those that are created later, by a Survey.
 //
-// If the user may not read something, the result omits it and contains a note; the rest is complete. The package writes
-// nothing to the cluster.
+// If the user may not read or watch something, the result contains a note. What may not be read is omitted, the rest is
+// complete; what may not be watched is read again every 30 seconds. The package writes nothing to the cluster.
 package live

@@ -6,18 +6,14 @@ package live
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
-	"github.com/component-operator/runtime/internal/concurrent"
+	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/display"
 )
 
@@ -56,62 +52,96 @@ type EventReport struct {
 // Events returns the events about the dependents and the objects that they currently own. It sends one LIST per
 // namespace, in addition to those of Tree. It ignores Options.Reasons.
 func Events(ctx context.Context, options Options) (*EventReport, error) {
-	s, err := newSurvey(options)
-	if err != nil {
+	s := NewSurvey(Sink{})
+	defer s.Close()
+	s.once, options.Events = true, true
+	if err := s.Set(options); err != nil {
 		return nil, err
 	}
-	if err := s.read(ctx); err != nil {
+	if err := s.refresh(ctx); err != nil {
 		return nil, err
 	}
-	// Events about cluster-scoped objects are in the default namespace.
-	dependents, owned, namespaces := map[display.Key]bool{}, map[apitypes.UID]bool{}, map[string]bool{}
-	for _, root := range s.grow() {
-		dependents[root.Object.Key()] = true
-		namespaces[cmp.Or(root.Object.Namespace, metav1.NamespaceDefault)] = true
-		root.Walk(func(node *display.Node) { owned[node.Object.UID] = node.Object.UID != "" })
-	}
-	var mu sync.Mutex
-	report := &EventReport{}
-	err = concurrent.Each(maxRequests, slices.Collect(maps.Keys(namespaces)), func(_ int, namespace string) error {
-		list, err := s.core.Events(namespace).List(ctx, metav1.ListOptions{})
-		switch {
-		case apierrors.IsForbidden(err):
-			s.note(display.Note{Verb: "list", Resource: events.plural, Namespace: namespace})
-			return nil
-		case err != nil:
-			return fmt.Errorf("listing events in namespace %s: %w", namespace, err)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		for i := range list.Items {
-			if event := eventOf(&list.Items[i]); dependents[event.Object.Key()] || owned[event.Object.UID] {
-				report.Events = append(report.Events, event)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	slices.SortStableFunc(report.Events, func(a, b Event) int {
+	return s.eventReport(), nil
+}
+
+// eventReport returns the events that were read.
+func (s *Survey) eventReport() *EventReport {
+	s.grow()
+	return &EventReport{Events: byTime(s.takeOurEvents()), Notes: s.sortedNotes()}
+}
+
+// byTime sorts events, the latest last.
+func byTime(list []Event) []Event {
+	slices.SortStableFunc(list, func(a, b Event) int {
 		return cmp.Or(a.Time.Compare(b.Time), a.Object.Compare(b.Object), cmp.Compare(a.Reason, b.Reason))
 	})
-	report.Notes = s.sortedNotes()
-	return report, nil
+	return list
+}
+
+func (s *Survey) isAboutUsLocked(event Event) bool {
+	return s.members[event.Object.UID] || s.roots[event.Object.Key()] != nil
+}
+
+// maxForeign is the maximum number of events that are kept about objects outside the tree: these may join it later.
+const maxForeign = 1000
+
+// takeEventsLocked keeps the events that a feed has reported. It reports whether any is about the tree.
+func (s *Survey) takeEventsLocked(f *feed, change apiserver.Change) (ours bool) {
+	if change.All {
+		maps.DeleteFunc(s.events, func(name apitypes.NamespacedName, _ Event) bool { return name.Namespace == f.namespace })
+	}
+	for _, read := range change.Objects {
+		entry, ok := read.(*corev1.Event)
+		if !ok {
+			continue
+		}
+		event, name := eventOf(entry), apitypes.NamespacedName{Namespace: f.namespace, Name: entry.Name}
+		if !s.options.Events && !mayBeReason(event) {
+			continue
+		}
+		ours = ours || s.isAboutUsLocked(event)
+		if s.events[name] = event; change.Deleted {
+			delete(s.events, name)
+		}
+	}
+	return ours
+}
+
+// mayBeReason reports whether an event may say why its object is not ready. Why a claim waits is reported as Normal.
+func mayBeReason(event Event) bool {
+	return event.Type == corev1.EventTypeWarning || event.Object.Key().GroupKind == claims.GroupKind()
+}
+
+// takeOurEvents returns the events about the last tree, sorted by name. Of the others, it keeps only the latest.
+func (s *Survey) takeOurEvents() []Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ours []Event
+	var foreign []apitypes.NamespacedName
+	for name, event := range s.events {
+		if s.isAboutUsLocked(event) {
+			ours = append(ours, event)
+		} else {
+			foreign = append(foreign, name)
+		}
+	}
+	slices.SortFunc(foreign, func(a, b apitypes.NamespacedName) int { return s.events[b].Time.Compare(s.events[a].Time) })
+	for _, name := range foreign[min(len(foreign), maxForeign):] {
+		delete(s.events, name)
+	}
+	slices.SortFunc(ours, func(a, b Event) int { return cmp.Compare(a.Name, b.Name) })
+	return ours
 }
 
 // WatchEvents passes the events of Events to tell, sorted by time, and then new events and further occurrences,
 // including those about objects that are created later. It passes one note about each resource that is missing because
 // the user may not read it. Neither function is called concurrently with itself. It returns nil when the context ends.
 func WatchEvents(ctx context.Context, options Options, tell func(event Event), note func(note display.Note)) error {
-	options.Reasons = AllReasons
+	options.Reasons, options.Events = AllReasons, true
 	note = once(note)
 	seen := map[apitypes.UID]string{}
-	return follow(ctx, options, note, func(ctx context.Context) error {
-		report, err := Events(ctx, options)
-		if err != nil {
-			return err
-		}
+	return follow(ctx, options, func(s *Survey) {
+		report := s.eventReport()
 		for _, missing := range report.Notes {
 			note(missing)
 		}
@@ -123,7 +153,6 @@ func WatchEvents(ctx context.Context, options Options, tell func(event Event), n
 				tell(event)
 			}
 		}
-		return nil
 	})
 }
 

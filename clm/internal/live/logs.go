@@ -86,10 +86,16 @@ func (r run) String() string { return r.pod + "/" + r.container }
 
 // readAll reads the logs without following them.
 func (r *logReader) readAll(ctx context.Context) error {
-	pods, err := r.pods(ctx)
-	if err != nil {
+	s := NewSurvey(Sink{})
+	defer s.Close()
+	s.once = true
+	if err := s.Set(r.Options); err != nil {
 		return err
 	}
+	if err := s.refresh(ctx); err != nil {
+		return err
+	}
+	pods := r.pods(s)
 	var runs []run
 	names := sets.New[string]()
 	for _, pod := range pods {
@@ -119,15 +125,8 @@ func (r *logReader) readAll(ctx context.Context) error {
 	return nil
 }
 
-// pods reads the tree, and returns the selected pods in it.
-func (r *logReader) pods(ctx context.Context) ([]*corev1.Pod, error) {
-	s, err := newSurvey(r.Options)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.read(ctx); err != nil {
-		return nil, err
-	}
+// pods returns the selected pods in a tree.
+func (r *logReader) pods(s *Survey) []*corev1.Pod {
 	for _, note := range s.sortedNotes() {
 		r.note(note)
 	}
@@ -145,7 +144,7 @@ func (r *logReader) pods(ctx context.Context) ([]*corev1.Pod, error) {
 			}
 		})
 	}
-	return selected, nil
+	return selected
 }
 
 // containersOf returns the names of all containers of a pod.
@@ -263,11 +262,8 @@ func (r *logReader) followAll(ctx context.Context) error {
 	defer func() { _ = f.streams.Wait() }()
 	defer cancel()
 	first := true
-	return follow(ctx, r.Options, r.note, func(looking context.Context) error {
-		pods, err := f.pods(looking)
-		if err != nil {
-			return err
-		}
+	return follow(ctx, r.Options, func(s *Survey) {
+		pods := f.pods(s)
 		f.noteRunning(pods)
 		for _, pod := range pods {
 			for _, run := range f.runs(pod) {
@@ -280,7 +276,6 @@ func (r *logReader) followAll(ctx context.Context) error {
 			}
 		}
 		first = false
-		return nil
 	})
 }
 

@@ -6,7 +6,6 @@ package live
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,25 +31,42 @@ import (
 // Tree reads the dependents and the objects that they own. It fails if the cluster does not answer. Objects that the
 // user may not read are omitted with a note, which is not an error.
 func Tree(ctx context.Context, options Options) (*Report, error) {
-	s, err := newSurvey(options)
-	if err != nil {
+	s := NewSurvey(Sink{})
+	defer s.Close()
+	s.once = true
+	if err := s.Set(options); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(s.learn(ctx), s.read(ctx)); err != nil {
-		return nil, err
-	}
+	return s.Tree(ctx)
+}
+
+// report builds the tree from what was read, and reads what is missing of the reasons.
+func (s *Survey) report(ctx context.Context) (*Report, error) {
+	s.deadline = time.Time{}
 	nodes := s.grow()
-	if s.Reasons != NoReasons {
+	s.about = map[apitypes.UID][]Event{}
+	all := s.takeOurEvents()
+	for _, event := range all {
+		s.about[event.Object.UID] = append(s.about[event.Object.UID], event)
+	}
+	if s.options.Reasons != NoReasons {
 		if err := s.explain(ctx, nodes); err != nil {
 			return nil, err
 		}
 	}
-	return &Report{Nodes: nodes, Notes: s.sortedNotes(), Deadline: s.deadline}, nil
+	report := &Report{Nodes: nodes, Notes: s.sortedNotes()}
+	if s.options.Events {
+		report.Events = byTime(all)
+	}
+	if !s.deadline.IsZero() {
+		report.Deadline = max(time.Until(s.deadline), time.Millisecond)
+	}
+	return report, nil
 }
 
 // learn reads the definitions of the types of the dependents.
-func (s *survey) learn(ctx context.Context) error {
-	if s.Definitions == nil {
+func (s *Survey) learn(ctx context.Context) error {
+	if s.options.Definitions == nil {
 		return nil
 	}
 	types := sets.New[resource]()
@@ -60,49 +76,49 @@ func (s *survey) learn(ctx context.Context) error {
 		}
 	}
 	return concurrent.Each(maxRequests, types.UnsortedList(), func(_ int, r resource) error {
-		return s.Definitions.Recall(ctx, r.GroupVersionKind, r.plural)
+		return s.options.Definitions.Recall(ctx, r.GroupVersionKind, r.plural)
 	})
 }
 
-func (s *survey) sortedNotes() []display.Note {
+func (s *Survey) sortedNotes() []display.Note {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.SortedFunc(maps.Keys(s.notes), func(a, b display.Note) int { return cmp.Compare(a.String(), b.String()) })
+	notes := s.notes.Clone()
+	for _, t := range s.targets {
+		if t.denied != nil {
+			notes.Insert(*t.denied)
+		}
+	}
+	return slices.SortedFunc(maps.Keys(notes), func(a, b display.Note) int { return cmp.Compare(a.String(), b.String()) })
 }
 
-// grow builds the nodes from the objects that were read.
-func (s *survey) grow() []*display.Node {
-	placed := map[apitypes.UID]bool{}
+// grow builds new nodes from the objects that were read.
+func (s *Survey) grow() []*display.Node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.members, s.unready, s.claims = make(map[apitypes.UID]bool, len(s.targets)), map[*display.Node]*object{}, nil
 	for _, t := range s.targets {
-		if live := s.objects[t.key]; live != nil {
+		if o := s.objects[t.key]; o != nil {
 			// A dependent has a node of its own, even if another dependent owns it.
-			placed[live.GetUID()] = true
+			s.members[o.uid] = true
 		}
 	}
-	nodes := make([]*display.Node, 0, len(s.targets))
-	for _, t := range s.targets {
-		node := s.dependent(t)
-		if node.Live != nil {
-			s.addChildren(node, placed)
-		}
-		nodes = append(nodes, node)
-	}
-	slices.SortStableFunc(nodes, func(a, b *display.Node) int {
-		return cmp.Or(cmp.Compare(a.ApplyOrder, b.ApplyOrder), a.Object.Compare(b.Object))
-	})
-	return nodes
+	return display.Map(s.targets, s.dependent)
 }
 
 // dependent returns the node of a recorded object.
-func (s *survey) dependent(t *target) *display.Node {
+func (s *Survey) dependent(t *target) *display.Node {
 	item := t.item
-	node := &display.Node{Dependent: display.Dependent{Object: display.ObjectOf(item), Wave: item.ApplyOrder, Phase: item.Phase}, ApplyOrder: item.ApplyOrder, Item: item}
-	live := s.objects[t.key]
+	node := &display.Node{Dependent: display.Dependent{Object: display.ObjectOf(item)}}
+	o := s.objects[t.key]
 	switch {
 	case item.Phase == reconciler.PhaseCompleted:
 		node.Status, node.Message = display.StatusCompleted, completedMessage(item)
-	case live != nil:
-		s.judge(node, live)
+	case o != nil:
+		node = s.node(o, false)
+		if o.from == nil {
+			s.lookAgain(t.asked.Add(relook))
+		}
 		if item.Phase == reconciler.PhaseKept {
 			node.Message = "kept, although it is no longer in the manifests"
 		}
@@ -110,7 +126,11 @@ func (s *survey) dependent(t *target) *display.Node {
 		node.Status, node.Message = status.UnknownStatus, fmt.Sprintf("you are not allowed to %s %s", t.denied.Verb, t.denied.Resource)
 	default:
 		node.Status, node.Message, node.Missing = status.NotFoundStatus, missingMessage(t), true
+		if isUnserved(t) {
+			s.lookAgain(s.resolved.Add(relook))
+		}
 	}
+	node.Wave, node.Phase, node.ApplyOrder, node.Item = item.ApplyOrder, item.Phase, item.ApplyOrder, item
 	return node
 }
 
@@ -123,9 +143,14 @@ func completedMessage(item *reconciler.InventoryItem) string {
 	return "has served its purpose and was deleted"
 }
 
+// isUnserved reports whether the type of an object that may exist is not served.
+func isUnserved(t *target) bool {
+	return t.resource.plural == "" && t.item.Phase != reconciler.PhaseCompleted
+}
+
 func missingMessage(t *target) string {
 	switch {
-	case t.resource.plural == "":
+	case isUnserved(t):
 		return "its type is not served"
 	case t.item.Phase == reconciler.PhaseScheduledForApplication:
 		return "not created yet"
@@ -136,16 +161,33 @@ func missingMessage(t *target) string {
 	}
 }
 
-// judge sets the status of the node from the live object.
-func (s *survey) judge(node *display.Node, live *unstructured.Unstructured) {
-	// All releases have the same judge, so the owner does not matter.
-	result, _ := s.Judges.Judge("", live)
-	node.Object, node.Live = objectOf(live), live
-	node.Status, node.Message = result.Status, oneLine(result.Message)
-	node.Created = live.GetCreationTimestamp().Time
-	if result.Deadline > 0 && (s.deadline == 0 || result.Deadline < s.deadline) {
-		s.deadline = result.Deadline
+// node returns a new node for an object, with its children.
+func (s *Survey) node(o *object, isOwned bool) *display.Node {
+	s.judge(o, isOwned)
+	node := new(*o.judged)
+	if !node.IsReady() {
+		s.unready[node] = o
 	}
+	s.addChildren(node, o)
+	return node
+}
+
+// judge judges an object again if its status may have changed.
+func (s *Survey) judge(o *object, isOwned bool) {
+	if now := time.Now(); o.judged == nil || o.isOwned != isOwned || !o.until.IsZero() && !now.Before(o.until) {
+		// All releases have the same judge, so the owner does not matter.
+		result, _ := s.options.Judges.Judge("", o.Unstructured)
+		o.judged = &display.Node{Live: o.Unstructured, Created: o.GetCreationTimestamp().Time}
+		o.judged.Object, o.judged.Status, o.judged.Message = objectOf(o.Unstructured), result.Status, oneLine(result.Message)
+		o.isOwned, o.says, o.until = isOwned, nil, time.Time{}
+		if result.Deadline > 0 {
+			o.until = now.Add(result.Deadline)
+		}
+		if isOwned {
+			judgePod(o.judged)
+		}
+	}
+	s.lookAgain(o.until)
 }
 
 // judgePod refines the status of a pod that another object owns. For the analyzer, a failed pod is Current like a
@@ -196,17 +238,13 @@ func times(count int64) string {
 }
 
 // addChildren adds the objects that the object owns, unless they have a node already.
-func (s *survey) addChildren(node *display.Node, placed map[apitypes.UID]bool) {
-	for _, live := range slices.Concat(s.owned[node.Object.UID], s.claimsOf(node)) {
-		if placed[live.GetUID()] || isEarlierRollout(live) {
+func (s *Survey) addChildren(node *display.Node, owner *object) {
+	for _, child := range slices.Concat(slices.Collect(maps.Values(s.owned[owner.uid])), s.claimsOf(owner)) {
+		if s.members[child.uid] || isEarlierRollout(child.Unstructured) {
 			continue
 		}
-		placed[live.GetUID()] = true
-		child := &display.Node{}
-		s.judge(child, live)
-		judgePod(child)
-		s.addChildren(child, placed)
-		node.Children = append(node.Children, child)
+		s.members[child.uid] = true
+		node.Children = append(node.Children, s.node(child, true))
 	}
 	slices.SortFunc(node.Children, func(a, b *display.Node) int { return a.Object.Compare(b.Object) })
 }
@@ -223,22 +261,22 @@ func isEarlierRollout(live *unstructured.Unstructured) bool {
 
 // claimsOf returns the claims of a StatefulSet. Unless they are deleted along with it, only their names show which set
 // they belong to: <template>-<set>-<ordinal>.
-func (s *survey) claimsOf(node *display.Node) []*unstructured.Unstructured {
-	if node.Object.Key().GroupKind != statefulSets.GroupKind() {
+func (s *Survey) claimsOf(set *object) []*object {
+	if set.key.GroupKind != statefulSets.GroupKind() {
 		return nil
 	}
-	templates, _, _ := unstructured.NestedSlice(node.Live.Object, "spec", "volumeClaimTemplates")
-	var found []*unstructured.Unstructured
+	if s.claims == nil {
+		s.claims = slices.DeleteFunc(slices.Collect(maps.Values(s.objects)), func(o *object) bool { return o.key.GroupKind != claims.GroupKind() })
+	}
+	templates, _, _ := unstructured.NestedSlice(set.Object, "spec", "volumeClaimTemplates")
+	var found []*object
 	for _, template := range templates {
 		template, _ := template.(map[string]any)
 		name, _, _ := unstructured.NestedString(template, "metadata", "name")
-		prefix := name + "-" + node.Object.Name + "-"
-		for at, live := range s.objects {
-			if at.GroupKind != claims.GroupKind() || at.Namespace != node.Object.Namespace {
-				continue
-			}
-			if ordinal, ok := strings.CutPrefix(at.Name, prefix); ok && ordinal != "" && strings.Trim(ordinal, "0123456789") == "" {
-				found = append(found, live)
+		for _, claim := range s.claims {
+			ordinal, ok := strings.CutPrefix(claim.key.Name, name+"-"+set.key.Name+"-")
+			if ok && claim.key.Namespace == set.key.Namespace && ordinal != "" && strings.Trim(ordinal, "0123456789") == "" {
+				found = append(found, claim)
 			}
 		}
 	}
@@ -260,6 +298,9 @@ type Options struct {
 	Selector labels.Selector
 	// Reasons selects the content of Node.Why. Defaults to all.
 	Reasons Reasons
+	// Events keeps all events about the dependents and the objects that they own, for Report.Events. Defaults to keeping
+	// only those that may be reasons.
+	Events bool
 }
 
 // Reasons selects the reasons to read for dependents that are not ready.
@@ -283,6 +324,8 @@ type Report struct {
 	Nodes []*display.Node `json:"dependents"`
 	// Notes describe what is missing because the user may not read it. They are sorted.
 	Notes []display.Note `json:"notes,omitempty"`
+	// Events are sorted by time, the latest last; none without Options.Events.
+	Events []Event `json:"-"`
 	// Deadline is the time after which a status may change although no object does; zero if there is none.
 	Deadline time.Duration `json:"-"`
 }

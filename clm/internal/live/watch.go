@@ -4,245 +4,296 @@
 package live
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/labels"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/dynamic"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/component-operator/runtime/internal/apiserver"
 	"github.com/component-operator/runtime/internal/display"
+	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// WatchSink is notified when the tree may have changed.
-type WatchSink struct {
-	// Changed is called once when all watches on the objects of Tree have started, and then after each change. It must
-	// not block, and may be called concurrently. Required.
+// Sink receives what a Survey notices. Its functions must not block, and may be called concurrently.
+type Sink struct {
+	// Changed is called when Survey.Tree may have another result. Required, except for a Survey that does not watch.
 	Changed func()
-	// Note receives one note about each resource that the user may not watch. It may be called concurrently. Defaults
-	// to none.
-	Note func(note display.Note)
-
-	// allEvents means that all events count as changes, even if they cannot be reasons why an object is not ready.
-	allEvents bool
+	// Trouble receives the errors of watches that had begun; they are retried. Defaults to none.
+	Trouble func(err error)
 }
 
-// Watch calls Changed when Tree with the same options may have another result. It returns nil when the context ends. It
-// watches only the metadata of objects: one watch per kind and namespace, and, unless Options.Reasons is NoReasons, the
-// events of each namespace. Changes of objects outside the tree are ignored.
-func Watch(ctx context.Context, options Options, sink WatchSink) error {
-	s, err := newSurvey(options)
-	if err != nil {
-		return err
+// NewSurvey returns a Survey of nothing. The caller closes it.
+func NewSurvey(sink Sink) *Survey {
+	s := &Survey{
+		sink:    sink,
+		listing: make(chan struct{}, maxRequests),
+		feeds:   map[query]*feed{},
+		objects: map[display.Key]*object{},
+		owned:   map[apitypes.UID]map[display.Key]*object{},
+		events:  map[apitypes.NamespacedName]Event{},
+		lines:   map[crash]*line{},
+		notes:   sets.New[display.Note](),
 	}
-	client, err := metadata.NewForConfigAndClient(metadata.ConfigFor(s.Client.Config()), s.Client.HttpClient())
-	if err != nil {
-		return fmt.Errorf("setting up watches: %w", err)
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	return s
+}
+
+// Close ends all watches. When it returns, no function of the sink will be called again.
+func (s *Survey) Close() {
+	s.stop()
+	s.running.Wait()
+}
+
+// Set sets what to survey. Watches that are still needed continue.
+func (s *Survey) Set(options Options) error {
+	if options.Selector == nil {
+		options.Selector = labels.Everything()
 	}
-	w := &treeWatch{survey: s, sink: sink, metadata: client, roots: map[display.Key]bool{}, owners: map[apitypes.UID][]apitypes.UID{}, members: map[apitypes.UID]bool{}}
-	places := map[string]bool{}
-	for _, t := range s.targets {
-		w.roots[t.key] = true
-		if s.Reasons != NoReasons {
-			places[cmp.Or(t.key.Namespace, metav1.NamespaceDefault)] = true
+	if s.core == nil {
+		if err := s.connect(options.Client); err != nil {
+			return err
 		}
 	}
-	queries := planQueries(s.targets)
-	w.missing = len(queries) + len(places)
-	if w.missing == 0 {
-		sink.Changed()
-	}
-	group, watching := errgroup.WithContext(ctx)
-	for _, q := range queries {
-		group.Go(func() error { return w.kind(watching, q) })
-	}
-	for namespace := range places {
-		group.Go(func() error { return w.events(watching, namespace) })
-	}
-	if err := group.Wait(); err != nil {
+	if err := s.resolve(options); err != nil {
 		return err
 	}
-	// Watches also end if the user may not watch anything.
-	<-ctx.Done()
+	wanted := s.plan()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for q, f := range s.feeds {
+		if !slices.Contains(wanted, q) {
+			f.stop()
+			_, _ = s.takeLocked(f, apiserver.Change{All: true}) // nothing is converted
+			f.stopped = true
+			delete(s.feeds, q)
+		}
+	}
+	for _, q := range wanted {
+		if s.feeds[q] == nil {
+			f := &feed{query: q, began: make(chan struct{})}
+			var ctx context.Context
+			ctx, f.stop = context.WithCancel(s.ctx)
+			s.feeds[q] = f
+			s.running.Go(func() { s.run(ctx, f) })
+		}
+	}
 	return nil
 }
 
-// maxDepth limits how many owners of an object are followed: CronJob, Job, Pod, claim, and one custom resource above.
-const maxDepth = 5
-
-// treeWatch determines which objects belong to the tree. Its watches cover all objects that Tree reads, with their
-// owners.
-type treeWatch struct {
-	*survey
-	sink     WatchSink
-	metadata metadata.Interface
-	roots    map[display.Key]bool
-
-	mu      sync.Mutex
-	missing int // watches that have not listed their objects yet
-	owners  map[apitypes.UID][]apitypes.UID
-	members map[apitypes.UID]bool
-}
-
-// kind watches the objects of one LIST of Tree.
-func (w *treeWatch) kind(ctx context.Context, q query) error {
-	resource := w.metadata.Resource(schema.GroupVersionResource{Group: q.resource.Group, Version: q.resource.Version, Resource: q.resource.plural}).Namespace(q.namespace)
-	selection := apiserver.ListSelection{}
-	if !q.all {
-		selection.Labels = w.Selector.String()
+func (s *Survey) connect(to cluster.Client) (err error) {
+	if s.metadata, err = metadata.NewForConfigAndClient(metadata.ConfigFor(to.Config()), to.HttpClient()); err == nil {
+		s.dynamic, err = dynamic.NewForConfigAndClient(to.Config(), to.HttpClient())
 	}
-	look := func(object runtime.Object) bool { return w.belongs(q.resource.GroupKind(), object) }
-	note := display.Note{Verb: "list and watch", Group: q.resource.Group, Resource: q.resource.plural, Namespace: q.namespace}
-	return w.follow(ctx, apiserver.ListWatch(resource, selection), look, note)
-}
-
-// events watches the events that may be reasons.
-func (w *treeWatch) events(ctx context.Context, namespace string) error {
-	reported := cache.NewListWatchFromClient(w.core.RESTClient(), events.plural, namespace, fields.Everything())
-	look := func(object runtime.Object) bool {
-		event, ok := object.(*corev1.Event)
-		if !ok {
-			return false
-		}
-		about := eventOf(event).Object
-		if !w.sink.allEvents && event.Type != corev1.EventTypeWarning && about.Key().GroupKind != claims.GroupKind() {
-			return false
-		}
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return w.roots[about.Key()] || w.members[about.UID]
+	if err == nil {
+		s.core, err = corev1client.NewForConfigAndClient(to.Config(), to.HttpClient())
 	}
-	return w.follow(ctx, reported, look, display.Note{Verb: "list and watch", Resource: events.plural, Namespace: namespace})
+	if err != nil {
+		return fmt.Errorf("setting up the reading of dependents: %w", err)
+	}
+	return nil
 }
 
-// follow watches a list, and calls Changed for changes of objects that isOurs accepts.
-func (w *treeWatch) follow(ctx context.Context, source *cache.ListWatch, isOurs func(object runtime.Object) bool, denial display.Note) error {
-	first := true
-	err := apiserver.Watch(ctx, source, func(change apiserver.Change) error {
-		changed := false
-		for _, object := range change.Objects {
-			changed = isOurs(object) || changed
+// Tree is like the function Tree, with what is known. It returns when all objects were listed.
+func (s *Survey) Tree(ctx context.Context) (*Report, error) {
+	if err := s.refresh(ctx); err != nil {
+		return nil, err
+	}
+	return s.report(ctx)
+}
+
+// refresh waits for the lists, and reads what they do not cover.
+func (s *Survey) refresh(ctx context.Context) error {
+	if time.Since(s.resolved) >= relook && slices.ContainsFunc(s.targets, isUnserved) {
+		if err := s.Set(s.options); err != nil {
+			return err
 		}
-		switch {
-		case first:
-			first = false
-			w.arrived()
-		case changed:
-			w.sink.Changed()
+	}
+	s.notes.Clear()
+	for _, f := range s.feeds {
+		select {
+		case <-f.began:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		s.mu.Lock()
+		note, err := f.note, f.err
+		s.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		if note != nil {
+			s.note(*note)
+		}
+	}
+	if err := s.learn(ctx); err != nil {
+		return err
+	}
+	return s.readDoubtful(ctx)
+}
+
+// firstRetry is the shortest pause after an error; the longest is relook.
+const firstRetry = 500 * time.Millisecond
+
+// errListed ends a watch that was begun only for its list.
+var errListed = errors.New("listed")
+
+// run lists and watches the objects of a feed until the context ends.
+func (s *Survey) run(ctx context.Context, f *feed) {
+	for delay := firstRetry; ; delay = min(2*delay, relook) {
+		listed := false
+		err := apiserver.Watch(ctx, s.source(f.query), func(change apiserver.Change) error {
+			listed = listed || change.All
+			return s.take(f, change)
+		})
+		if ctx.Err() != nil || errors.Is(err, errListed) {
+			return
+		}
+		switch hasTime := s.hasEnded(f, listed, err); {
+		case s.once:
+			return
+		case hasTime:
+			delay = relook
+		case listed:
+			delay = firstRetry
+		}
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// take keeps a change, and says so if it matters.
+func (s *Survey) take(f *feed, change apiserver.Change) error {
+	s.mu.Lock()
+	wasTroubled := f.isTroubled
+	f.isTroubled = change.Trouble != nil
+	if f.stopped || f.isTroubled {
+		s.mu.Unlock()
+		if change.Trouble != nil && !wasTroubled && s.sink.Trouble != nil {
+			s.sink.Trouble(change.Trouble)
 		}
 		return nil
-	})
+	}
+	ours, err := s.takeLocked(f, change)
+	ours = ours || wasTroubled
 	switch {
-	case apierrors.IsForbidden(err):
-		if w.sink.Note != nil {
-			w.sink.Note(denial)
-		}
-	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
-		// The type is no longer served, or cannot be watched.
+	case err != nil:
+	case change.All:
+		ours = ours && f.hasBegun || f.err != nil
+		f.listed, f.err = true, nil
+		f.beginLocked()
 	default:
-		return err
+		f.note = nil // the watch has begun
 	}
-	if first {
-		w.arrived()
+	s.mu.Unlock()
+	if ours {
+		s.sink.Changed()
 	}
-	return nil
+	if err == nil && s.once {
+		err = errListed
+	}
+	return err
 }
 
-// arrived counts a watch that has listed its objects, and calls Changed after the last one.
-func (w *treeWatch) arrived() {
-	w.mu.Lock()
-	w.missing--
-	complete := w.missing == 0
-	w.mu.Unlock()
-	if complete {
-		w.sink.Changed()
+// beginLocked wakes those who wait for the first list.
+func (f *feed) beginLocked() {
+	if !f.hasBegun {
+		f.hasBegun = true
+		close(f.began)
 	}
 }
 
-// belongs reports whether an object is part of the tree, as far as its owners are known. If an owner arrives later, the
-// watch on that calls Changed.
-func (w *treeWatch) belongs(kind schema.GroupKind, object runtime.Object) bool {
-	found, ok := object.(metav1.Object)
-	if !ok {
-		return false
+// hasEnded notes why a feed has ended. It reports whether the next attempt has time, because the user may not read or
+// watch the objects, or they cannot be watched.
+func (s *Survey) hasEnded(f *feed, listed bool, err error) (hasTime bool) {
+	s.mu.Lock()
+	isDenied, before := apierrors.IsForbidden(err), f.note
+	hasTime = isDenied || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
+	changed, isTrouble := false, !hasTime && f.listed
+	f.note, f.err = s.denial(f, isDenied), nil
+	if !hasTime && !isTrouble {
+		f.err = fmt.Errorf("listing %s in namespace %q: %w", f.resource.plural, f.namespace, err)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var owners []apitypes.UID
-	for _, owner := range found.GetOwnerReferences() {
-		owners = append(owners, owner.UID)
+	if hasTime && !listed {
+		changed, _ = s.takeLocked(f, apiserver.Change{All: true}) // nothing is converted
+		f.listed = !isDenied
 	}
-	w.owners[found.GetUID()] = owners
-	// The claims of a StatefulSet are recognized only by their names.
-	isMember := w.roots[display.Key{GroupKind: kind, Namespace: found.GetNamespace(), Name: found.GetName()}] ||
-		kind == claims.GroupKind() && len(owners) == 0 || w.ownedLocked(owners, maxDepth)
-	if isMember {
-		w.members[found.GetUID()] = true
+	changed = f.hasBegun && (changed || (before == nil) != (f.note == nil))
+	f.beginLocked()
+	s.mu.Unlock()
+	if changed {
+		s.sink.Changed()
 	}
-	return isMember
+	if isTrouble && s.sink.Trouble != nil {
+		s.sink.Trouble(err)
+	}
+	return hasTime
 }
 
-func (w *treeWatch) ownedLocked(owners []apitypes.UID, depth int) bool {
-	for _, owner := range owners {
-		if w.members[owner] || depth > 0 && w.ownedLocked(w.owners[owner], depth-1) {
-			return true
-		}
+// denial returns the note about a feed that the user may not read or watch.
+func (s *Survey) denial(f *feed, isDenied bool) *display.Note {
+	note := &display.Note{Verb: "list and watch", Group: f.resource.Group, Resource: f.resource.plural, Namespace: f.namespace}
+	switch {
+	case !isDenied || s.once && !f.all:
+		// A user who may not list the dependents may be allowed to get them: these are read one by one.
+		return nil
+	case s.once:
+		note.Verb = "list"
 	}
-	return false
+	return note
 }
 
-const (
-	// followPause is the minimum time between two looks.
-	followPause = time.Second
-	// followAnyway is the time after which follow looks again even if nothing has changed: something may not be watched.
-	followAnyway = 30 * time.Second
-)
+// followPause is the minimum time between two looks.
+const followPause = time.Second
 
-// follow calls look when all watches on the objects of Tree have started, and again after each change. It returns nil
-// when the context ends. After an error of a later look, it retries.
-func follow(ctx context.Context, options Options, note func(display.Note), look func(ctx context.Context) error) error {
+// follow calls look with what was read, and again after each change. It returns nil when the context ends. After an
+// error of a later request, it retries.
+func follow(ctx context.Context, options Options, look func(s *Survey)) error {
 	woken := make(chan struct{}, 1)
-	wake := func() {
+	s := NewSurvey(Sink{Changed: func() {
 		select {
 		case woken <- struct{}{}:
 		default:
 		}
+	}})
+	defer s.Close()
+	if err := s.Set(options); err != nil {
+		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		return Watch(ctx, options, WatchSink{Changed: wake, Note: note, allEvents: true})
-	})
-	group.Go(func() error {
-		for first := true; ; first = false {
-			select {
-			case <-woken:
-			case <-time.After(followAnyway):
-			case <-ctx.Done():
-				return nil
-			}
-			begun := time.Now()
-			if err := look(ctx); err != nil && first && ctx.Err() == nil {
-				return err
-			}
-			select {
-			case <-time.After(max(followPause, 2*time.Since(begun))):
-			case <-ctx.Done():
-				return nil
-			}
+	for first := true; ; first = false {
+		begun := time.Now()
+		switch err := s.refresh(ctx); {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil:
+			look(s)
+		case first:
+			return err
 		}
-	})
-	return group.Wait()
+		select {
+		case <-time.After(max(followPause, 2*time.Since(begun))):
+		case <-ctx.Done():
+			return nil
+		}
+		select {
+		case <-woken:
+		case <-time.After(relook): // something may not be watched
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // once returns a function that passes each note on only once, and never concurrently.

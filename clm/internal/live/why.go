@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
+	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/internal/concurrent"
 	"github.com/component-operator/runtime/internal/display"
@@ -29,11 +30,11 @@ import (
 const maxPods = 3
 
 // explain adds the reasons to all nodes that are not ready.
-func (s *survey) explain(ctx context.Context, roots []*display.Node) error {
+func (s *Survey) explain(ctx context.Context, roots []*display.Node) error {
 	var unready []*display.Node
 	explainedRoots := 0
 	for _, root := range roots {
-		if s.Reasons == MainReasons && !root.IsReady() {
+		if s.options.Reasons == MainReasons && !root.IsReady() {
 			if explainedRoots++; explainedRoots > MaxExplained {
 				continue
 			}
@@ -57,32 +58,29 @@ func (s *survey) explain(ctx context.Context, roots []*display.Node) error {
 			unready = append(unready, root)
 		}
 	}
-	return concurrent.Each(maxRequests, unready, func(_ int, node *display.Node) error { return s.explainOne(ctx, node) })
+	defer s.forgetLines()
+	return concurrent.Each(maxRequests, unready, func(_ int, node *display.Node) error { return s.explainOne(ctx, node, s.unready[node]) })
 }
 
 // explainOne adds the reasons of a node from specific to vague: the state of the object itself, then events about it.
 // Only if there are none, it adds reasons that merely restate the status.
-func (s *survey) explainOne(ctx context.Context, node *display.Node) error {
+func (s *Survey) explainOne(ctx context.Context, node *display.Node, o *object) error {
 	var vague []display.Reason
-	if node.Object.Key().GroupKind == pods.GroupKind() {
-		if pod := podOf(node.Live); pod != nil {
-			for _, f := range status.PodFindings(pod) {
-				reason := display.Reason{Source: display.Source(f.Source), Text: oneLine(joined(f.Text, f.Output)), Since: f.Since, Vague: f.Vague}
-				if f.Vague {
-					vague = append(vague, reason)
-					continue
-				}
-				node.Why = append(node.Why, reason)
-				if f.Crashed != "" && s.Reasons == AllReasons {
-					node.Why = append(node.Why, s.lastLine(ctx, pod, f)...)
-				}
-			}
+	// A Deployment repeats the conditions of its ReplicaSets.
+	repeats := o.key.GroupKind == deployments.GroupKind() && len(node.Children) > 0
+	for _, said := range o.statements() {
+		switch {
+		case repeats && said.Source == display.SourceCondition:
+			continue
+		case said.Vague:
+			vague = append(vague, said.Reason)
+			continue
 		}
-	} else if node.Object.Key().GroupKind != deployments.GroupKind() || len(node.Children) == 0 {
-		// A Deployment repeats the conditions of its ReplicaSets.
-		node.Why = conditionReasons(node.Live, node.Message)
+		node.Why = append(node.Why, said.Reason)
+		if said.container != "" && s.options.Reasons == AllReasons {
+			node.Why = append(node.Why, s.lastLine(ctx, node.Object.Namespace, said)...)
+		}
 	}
-	node.Why = append(deletionReasons(node.Live), node.Why...)
 	found, err := s.eventReasons(ctx, node)
 	if err != nil {
 		return err
@@ -96,6 +94,34 @@ func (s *survey) explainOne(ctx context.Context, node *display.Node) error {
 		node.Why = vague
 	}
 	return nil
+}
+
+// statement is a reason in the object itself.
+type statement struct {
+	display.Reason
+	// crash is the one whose last log line has details; its container is empty if there is none. previous selects the
+	// log of the previous run.
+	crash
+	previous bool
+}
+
+// statements returns the reasons in the object itself.
+func (o *object) statements() []statement {
+	if o.says != nil {
+		return o.says
+	}
+	reasons := deletionReasons(o.Unstructured)
+	if o.key.GroupKind != pods.GroupKind() {
+		reasons = append(reasons, conditionReasons(o.Unstructured, o.judged.Message)...)
+	}
+	o.says = append([]statement{}, display.Map(reasons, func(reason display.Reason) statement { return statement{Reason: reason} })...)
+	if pod := podOf(o.Unstructured); o.key.GroupKind == pods.GroupKind() && pod != nil {
+		for _, f := range status.PodFindings(pod) {
+			reason := display.Reason{Source: display.Source(f.Source), Text: oneLine(joined(f.Text, f.Output)), Since: f.Since, Vague: f.Vague}
+			o.says = append(o.says, statement{Reason: reason, crash: crash{pod.Name, pod.UID, f.Crashed, f.Since}, previous: f.Previous})
+		}
+	}
+	return o.says
 }
 
 // isBeingDeleted is the beginning of the reason for a terminating object.
@@ -187,12 +213,13 @@ func oneLine(text string) string {
 // maxEventReasons is the maximum number of event reasons that are shown for an object.
 const maxEventReasons = 3
 
-// eventReasons reads the events about an object and summarizes them.
-func (s *survey) eventReasons(ctx context.Context, node *display.Node) ([]display.Reason, error) {
+// eventReasons summarizes the events about an object. It reads them, unless they are known.
+func (s *Survey) eventReasons(ctx context.Context, node *display.Node) ([]display.Reason, error) {
+	if s.readsEvents() {
+		return sumUp(s.about[node.Object.UID]), nil
+	}
 	selector := fields.Set{"involvedObject.uid": string(node.Object.UID)}
-	isClaim := node.Object.Key().GroupKind == claims.GroupKind()
-	if !isClaim {
-		// The reason that a claim waits is reported as Normal, so all events of claims are read.
+	if !mayBeReason(Event{Object: node.Object}) {
 		selector["type"] = corev1.EventTypeWarning
 	}
 	namespace := cmp.Or(node.Object.Namespace, metav1.NamespaceDefault)
@@ -204,16 +231,12 @@ func (s *survey) eventReasons(ctx context.Context, node *display.Node) ([]displa
 	case err != nil:
 		return nil, fmt.Errorf("listing the events of %s: %w", node.Object, err)
 	}
-	return sumUp(list.Items), nil
+	return sumUp(display.Map(list.Items, func(entry corev1.Event) Event { return eventOf(&entry) })), nil
 }
 
 // sumUp combines events with the same reason into one with the message of the latest, the time of the earliest, and the
 // total count. Latest reasons come first.
-func sumUp(list []corev1.Event) []display.Reason {
-	found := make([]Event, 0, len(list))
-	for i := range list {
-		found = append(found, eventOf(&list[i]))
-	}
+func sumUp(found []Event) []display.Reason {
 	slices.SortStableFunc(found, func(a, b Event) int { return b.Time.Compare(a.Time) })
 	var reasons []display.Reason
 	position := map[string]int{}
@@ -243,25 +266,70 @@ func restates(event Event) bool {
 	return event.Reason == "BackOff" || event.Reason == "Failed" && strings.HasPrefix(event.Message, "Error: ")
 }
 
-// lastLine returns the last line in the log of a crashed container, if there is one.
-func (s *survey) lastLine(ctx context.Context, pod *corev1.Pod, f status.PodFinding) []display.Reason {
+// crash is one end of a container.
+type crash struct {
+	pod       string
+	uid       apitypes.UID
+	container string
+	at        time.Time
+}
+
+// line is the last log line before a crash.
+type line struct {
+	reasons []display.Reason
+	note    *display.Note
+	// until is when to read it again; zero if never.
+	until time.Time
+	used  bool
+}
+
+// lastLine returns the last line in the log of a crashed container, if there is one. It reads each line once.
+func (s *Survey) lastLine(ctx context.Context, namespace string, said statement) []display.Reason {
+	s.mu.Lock()
+	known := s.lines[said.crash]
+	s.mu.Unlock()
+	if known == nil || !known.until.IsZero() && time.Now().After(known.until) {
+		known = s.readLine(ctx, namespace, said)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known.used = true
+	s.lines[said.crash] = known
+	if known.note != nil {
+		s.notes.Insert(*known.note)
+	}
+	return known.reasons
+}
+
+// forgetLines drops the lines that the last report does not contain.
+func (s *Survey) forgetLines() {
+	for of, line := range s.lines {
+		if !line.used {
+			delete(s.lines, of)
+		}
+		line.used = false
+	}
+}
+
+func (s *Survey) readLine(ctx context.Context, namespace string, said statement) *line {
 	lines := int64(1)
-	raw, err := s.core.Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
-		Container: f.Crashed, Previous: f.Previous, TailLines: &lines, LimitBytes: new(int64(maxLastLine)),
+	raw, err := s.core.Pods(namespace).GetLogs(said.pod, &corev1.PodLogOptions{
+		Container: said.container, Previous: said.previous, TailLines: &lines, LimitBytes: new(int64(maxLastLine)),
 	}).DoRaw(ctx)
 	text := oneLine(string(raw))
 	switch {
 	case apierrors.IsForbidden(err):
-		s.note(display.Note{Verb: "get", Resource: podLogs, Namespace: pod.Namespace})
-		return nil
+		return &line{note: &display.Note{Verb: "get", Resource: podLogs, Namespace: namespace}, until: time.Now().Add(relook)}
 	case err != nil:
 		// The node may be unreachable, and the log of an earlier run may be gone. The other reasons are shown
 		// nevertheless.
-		return []display.Reason{{Source: display.SourceLog, Text: joined("the log of container "+f.Crashed+" cannot be read", err.Error())}}
+		text = joined("the log of container "+said.container+" cannot be read", err.Error())
+		return &line{reasons: []display.Reason{{Source: display.SourceLog, Text: text}}, until: time.Now().Add(relook)}
 	case text == "":
-		return nil
+		return &line{}
 	}
-	return []display.Reason{{Source: display.SourceLog, Text: fmt.Sprintf("last log line of container %s: %s", f.Crashed, text), Since: f.Since}}
+	text = fmt.Sprintf("last log line of container %s: %s", said.container, text)
+	return &line{reasons: []display.Reason{{Source: display.SourceLog, Text: text, Since: said.at}}}
 }
 
 const (

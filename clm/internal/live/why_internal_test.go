@@ -39,7 +39,7 @@ func TestSumUp(t *testing.T) {
 		{Source: display.SourceEvent, Text: "FailedCreate: pod b is refused", Since: at(0).Time, Count: 5},
 		{Source: display.SourceEvent, Text: "Unhealthy: probe failed", Since: at(3).Time, Count: 1},
 	}
-	if diff := cmp.Diff(want, sumUp(list)); diff != "" {
+	if diff := cmp.Diff(want, sumUp(display.Map(list, func(entry corev1.Event) Event { return eventOf(&entry) }))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

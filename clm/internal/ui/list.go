@@ -228,7 +228,7 @@ func (s *site) listComponents(ctx context.Context, l *listing, mapping *meta.RES
 			l.tell(nil, change.Trouble.Error())
 			return nil
 		}
-		if change.Complete {
+		if change.All {
 			clear(rows)
 		}
 		for _, object := range change.Objects {

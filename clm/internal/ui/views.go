@@ -61,7 +61,14 @@ func (s *site) liveView(target *targetView, name string) (liveView, bool) {
 			}{s, target, revisions}
 		})
 	case "events":
-		return liveView{feed: target.Path + " events", run: s.followEvents(target.Target), content: func(value any, _ url.Values) (string, any) { return "events", value }}, true
+		of("events", func(snapshot *views.Snapshot, _ url.Values) any {
+			events := slices.Clone(snapshot.Events)
+			slices.SortStableFunc(events, func(a, b live.Event) int { return b.Time.Compare(a.Time) })
+			return struct {
+				Events []live.Event
+				Notes  []string
+			}{events[:min(len(events), maxEvents)], display.Map(snapshot.Notes, display.Note.String)}
+		})
 	default:
 		return liveView{}, false
 	}
@@ -72,42 +79,15 @@ func (s *site) liveView(target *targetView, name string) (liveView, bool) {
 func (s *site) follow(target views.Target) source {
 	return func(ctx context.Context, tell func(value any, trouble string)) error {
 		return views.Follow(ctx, s.Connection, views.Following{
-			Target: target, AllSets: true, Reasons: live.MainReasons,
+			Target: target, AllSets: true, Reasons: live.MainReasons, Events: true,
 			Show:    func(snapshot *views.Snapshot) bool { tell(snapshot, ""); return false },
 			Trouble: func(err error) { tell(nil, err.Error()) },
 		})
 	}
 }
 
-// eventsView is the content of the page with events.
-type eventsView struct {
-	// Events has the latest first.
-	Events []live.Event
-	Notes  []string
-}
-
 // maxEvents is how many events a page shows.
 const maxEvents = 500
-
-// followEvents is the source of the events of a target.
-func (s *site) followEvents(target views.Target) source {
-	return func(ctx context.Context, tell func(value any, trouble string)) error {
-		options, err := views.Inspect(ctx, s.Connection, target)
-		if err != nil {
-			return err
-		}
-		seen := eventsView{}
-		tell(seen, "")
-		return live.WatchEvents(ctx, options, func(event live.Event) {
-			before := slices.DeleteFunc(slices.Clone(seen.Events), func(e live.Event) bool { return e.Name == event.Name && e.Object.Namespace == event.Object.Namespace })
-			seen.Events = append([]live.Event{event}, before[:min(len(before), maxEvents-1)]...)
-			tell(seen, "")
-		}, func(note display.Note) {
-			seen.Notes = append(slices.Clone(seen.Notes), note.String())
-			tell(seen, "")
-		})
-	}
-}
 
 // content returns the template and the content of a page that does not change by itself.
 func (s *site) content(r *http.Request, target *targetView, name string) (string, any, error) {

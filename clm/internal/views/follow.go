@@ -8,10 +8,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,6 +38,8 @@ type Following struct {
 	AllSets bool
 	// Reasons selects the reasons to read for dependents that are not ready. Defaults to all.
 	Reasons live.Reasons
+	// Events also reads all events. Defaults to those that may be reasons.
+	Events bool
 	// Show receives a snapshot of the target, at once and after each change, and reports whether to stop. Required.
 	Show func(snapshot *Snapshot) (enough bool)
 	// Trouble receives the errors after which Follow retries. Required.
@@ -50,25 +52,31 @@ const (
 	lastRetry  = 30 * time.Second
 )
 
-// shortestPause is the minimum time between two looks at a target, or the duration of a look if that is longer.
+// shortestPause is the minimum time between two snapshots, or the duration of making one if that is longer.
 const shortestPause = 200 * time.Millisecond
 
-// Follow reads a target whenever its record, a dependent, an object that a dependent owns, or an event about these has
-// changed. The record of a component is the component, that of a deployment also its sets. Follow returns nil when Show
-// returns true, or the cause of the context if that ends first. If the user may not watch something, the snapshot has a
-// note; watching the record is required.
+// abandonedRetry is how often the lock of a release is read that no process works on, although it is incomplete.
+const abandonedRetry = 30 * time.Second
+
+// Follow shows a target whenever its record, a dependent, an object that a dependent owns, or an event about these has
+// changed. The record of a component is the component, that of a deployment also its sets. The record is read again
+// when it has changed, or when its lock may have; see live.Survey for the rest. Follow returns nil when Show returns
+// true, or the cause of the context if that ends first. If the user may not watch something, the snapshot has a note;
+// watching the record is required.
 func Follow(ctx context.Context, c *runner.Connection, following Following) error {
 	watching, stop := context.WithCancel(ctx)
-	f := &follower{Following: following, woken: make(chan struct{}, 1), fatal: make(chan error, 1), unwatched: map[display.Note]bool{}, drop: func() {}}
-	defer f.running.Wait()
+	f := &follower{Following: following, connection: c, woken: make(chan struct{}, 1), fatal: make(chan error, 1), trees: map[string]*live.Survey{}}
+	defer f.close()
 	defer stop()
 	for _, watch := range following.Target.watches(c) {
-		f.keep(watching, func(ctx context.Context) error { return watch(ctx, f.wake) })
+		f.keep(watching, func(ctx context.Context) error {
+			return watch(ctx, func() { f.isOutdated.Store(true); f.wake() })
+		})
 	}
 	delay, first := firstRetry, true
 	for {
 		began := time.Now()
-		snapshot, err := lookAt(ctx, c, following.Target, following.Reasons, following.AllSets)
+		snapshot, err := f.look(ctx)
 		took := time.Since(began)
 		var next time.Duration
 		switch {
@@ -81,11 +89,9 @@ func Follow(ctx context.Context, c *runner.Connection, following Following) erro
 			next, delay = delay, min(2*delay, lastRetry)
 		default:
 			first, delay, next = false, firstRetry, snapshot.deadline
-			snapshot.Notes = f.addNotes(snapshot.Notes)
 			if f.show(snapshot) {
 				return nil
 			}
-			f.watch(watching, snapshot.inspection)
 		}
 		if err := f.sleep(ctx, max(shortestPause, took), next); err != nil {
 			return err
@@ -96,15 +102,76 @@ func Follow(ctx context.Context, c *runner.Connection, following Following) erro
 // follower watches a target during one call of Follow.
 type follower struct {
 	Following
-	woken   chan struct{}
-	fatal   chan error
-	running sync.WaitGroup
-	// watched names the dependents that are watched; drop stops watching them.
-	watched string
-	drop    context.CancelFunc
+	connection *runner.Connection
+	woken      chan struct{}
+	fatal      chan error
+	running    sync.WaitGroup
+	// record is a snapshot whose dependents may be outdated; nil until it is read. Itself, it is outdated at a time, if
+	// that is not zero.
+	record     *Snapshot
+	until      time.Time
+	isOutdated atomic.Bool
+	trees      map[string]*live.Survey // by the names of the sets
 
-	mu        sync.Mutex // guards all below, and calls of the functions of Following
-	unwatched map[display.Note]bool
+	mu sync.Mutex // guards calls of the functions of Following
+}
+
+func (f *follower) close() {
+	f.running.Wait()
+	for _, tree := range f.trees {
+		tree.Close()
+	}
+}
+
+// look returns a new snapshot. It reads the record only if that may have changed.
+func (f *follower) look(ctx context.Context) (*Snapshot, error) {
+	if f.isOutdated.Swap(false) || f.record == nil || !f.until.IsZero() && !time.Now().Before(f.until) {
+		snapshot, err := lookAt(ctx, f.connection, f.Following, f.follow)
+		if err != nil {
+			f.isOutdated.Store(true)
+			return nil, err
+		}
+		f.take(snapshot)
+	} else if f.record.Exists() {
+		snapshot := new(*f.record)
+		snapshot.Dependents, snapshot.Trees, snapshot.Events, snapshot.Notes, snapshot.deadline = nil, nil, nil, nil, 0
+		if err := snapshot.read(ctx, func(ctx context.Context, of inspection) (*live.Report, error) { return f.trees[of.name].Tree(ctx) }); err != nil {
+			return nil, err
+		}
+		f.record = snapshot
+	}
+	if !f.until.IsZero() {
+		f.record.within(max(time.Until(f.until), time.Millisecond))
+	}
+	return f.record, nil
+}
+
+// take keeps a record that was read.
+func (f *follower) take(record *Snapshot) {
+	f.record, f.until = record, time.Time{}
+	switch {
+	case record.Holder != nil && !record.Silent:
+		f.until = time.Now().Add(record.Holder.Validity)
+	case record.Abandoned():
+		f.until = time.Now().Add(abandonedRetry)
+	}
+	for name, tree := range f.trees {
+		if !slices.ContainsFunc(record.inspections, func(of inspection) bool { return of.name == name }) {
+			tree.Close()
+			delete(f.trees, name)
+		}
+	}
+}
+
+// follow reads dependents, and follows them from then on.
+func (f *follower) follow(ctx context.Context, of inspection) (*live.Report, error) {
+	if f.trees[of.name] == nil {
+		f.trees[of.name] = live.NewSurvey(live.Sink{Changed: f.wake, Trouble: f.trouble})
+	}
+	if err := f.trees[of.name].Set(of.Options); err != nil {
+		return nil, err
+	}
+	return f.trees[of.name].Tree(ctx)
 }
 
 func (f *follower) show(snapshot *Snapshot) (enough bool) {
@@ -179,38 +246,6 @@ func (t Target) watches(c *runner.Connection) []func(ctx context.Context, wake f
 		all = append(all, watch(v1alpha1.GroupVersion.WithResource(strings.ToLower(kind.sets)+"s"), selection))
 	}
 	return all
-}
-
-// watch watches the current dependents of the target.
-func (f *follower) watch(ctx context.Context, options live.Options) {
-	wanted := strings.Join(display.Map(options.Items, display.Text), "\n")
-	if wanted == f.watched {
-		return
-	}
-	f.drop()
-	ctx, f.drop = context.WithCancel(ctx)
-	f.watched = wanted
-	if len(options.Items) == 0 {
-		return
-	}
-	options.Reasons = f.Reasons
-	f.keep(ctx, func(ctx context.Context) error {
-		return live.Watch(ctx, options, live.WatchSink{Changed: f.wake, Note: f.note})
-	})
-}
-
-func (f *follower) note(note display.Note) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.unwatched[note] = true
-}
-
-// addNotes adds notes about what cannot be watched.
-func (f *follower) addNotes(notes []display.Note) []display.Note {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	unwatched := slices.SortedFunc(maps.Keys(f.unwatched), func(a, b display.Note) int { return strings.Compare(a.String(), b.String()) })
-	return append(slices.Clone(notes), unwatched...)
 }
 
 // sleep waits for the pause, and then until something has changed. If atMost is positive, it waits at most that long.

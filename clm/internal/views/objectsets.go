@@ -217,20 +217,20 @@ func itemsOf(c cluster.Client, set v1alpha1.Set) ([]*inventory.Item, error) {
 
 // tree returns the objects of a set, and what they own. Objects of other owners, which were handed over or never
 // adopted, have the status NotOwned and no children. An archived set has no objects.
-func (f *ObjectSets) tree(ctx context.Context, set v1alpha1.Set, options live.Options) (*live.Report, error) {
-	if set.GetSetSpec().GetPresence() == component.PresenceArchived {
+func (f *ObjectSets) tree(ctx context.Context, of inspection, look looking) (*live.Report, error) {
+	if of.set.GetSetSpec().GetPresence() == component.PresenceArchived {
 		return &live.Report{}, nil
 	}
-	report, err := live.Tree(ctx, options)
+	report, err := look(ctx, of)
 	if err != nil {
 		return nil, err
 	}
 	for _, node := range report.Nodes {
-		if node.State = stateInSet(node, set); node.Live == nil {
+		if node.State = stateInSet(node, of.set); node.Live == nil {
 			continue
 		}
 		_, owner, _ := strings.Cut(node.Live.GetAnnotations()[f.reconcilerName()+"/"+types.AnnotationKeySuffixOwnerId], "/")
-		if owner == strings.TrimPrefix(client.ObjectKeyFromObject(set).String(), "/") {
+		if owner == strings.TrimPrefix(client.ObjectKeyFromObject(of.set).String(), "/") {
 			continue
 		}
 		node.Status, node.Message, node.Children, node.Why = display.StatusStolen, "has no owner, and was not adopted", nil, nil
@@ -356,7 +356,7 @@ func (f *ObjectSets) AwaitRollBack(ctx context.Context, c cluster.Client, progre
 	selection := apiserver.ListSelection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, f.Target.Name).String()}
 	last, errOver := "", errors.New("over")
 	err = apiserver.Watch(ctx, apiserver.ListWatch(resource, selection), func(change apiserver.Change) error {
-		if change.Trouble != nil {
+		if len(change.Objects) == 0 && !change.All {
 			return nil
 		}
 		if change.Deleted || len(change.Objects) == 0 {

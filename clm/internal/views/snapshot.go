@@ -50,14 +50,28 @@ type Snapshot struct {
 	Trees []SetTree
 	// Dependents in the order of their waves; those of all Trees.
 	Dependents []*display.Node
+	// Events are those about the dependents and what they own, those of each of the Trees sorted by time; only if they were
+	// requested.
+	Events []live.Event
 	// Notes describe what is missing because the user may not read it.
 	Notes []display.Note
 
+	// deadline is the time after which the snapshot may be outdated although no watch reports a change; zero if none.
 	deadline time.Duration
-	// inspection reads the dependents again.
-	inspection live.Options
-	allSets    bool
+	// inspections say how to read the dependents: those of a release or a component, or of each set.
+	inspections []inspection
+	allSets     bool
 }
+
+// inspection has the options for package live to read the dependents of a target, or the objects of a set.
+type inspection struct {
+	name string       // of the set
+	set  v1alpha1.Set // nil if the target is no set and no deployment
+	live.Options
+}
+
+// looking reads the dependents of an inspection.
+type looking func(ctx context.Context, of inspection) (*live.Report, error)
 
 // Exists reports whether the target exists.
 func (s *Snapshot) Exists() bool { return s.Release != nil || s.Component != nil || s.Sets != nil }
@@ -77,18 +91,33 @@ func (s *Snapshot) Failed() bool {
 // Look reads a snapshot of a release. Reasons why dependents are not ready take further requests. If the release does
 // not exist, it returns an empty snapshot.
 func Look(ctx context.Context, c *runner.Connection, namespace, name string, reasons live.Reasons) (*Snapshot, error) {
-	return lookAt(ctx, c, Target{Namespace: namespace, Name: name}, reasons, false)
+	return LookAt(ctx, c, Following{Target: Target{Namespace: namespace, Name: name}, Reasons: reasons})
 }
 
-// lookAt reads a snapshot of a target. If it does not exist, the snapshot is empty.
-func lookAt(ctx context.Context, c *runner.Connection, target Target, reasons live.Reasons, allSets bool) (*Snapshot, error) {
+// LookAt reads a snapshot of the target of a Following. If it does not exist, the snapshot is empty.
+func LookAt(ctx context.Context, c *runner.Connection, following Following) (*Snapshot, error) {
+	return lookAt(ctx, c, following, func(ctx context.Context, of inspection) (*live.Report, error) { return live.Tree(ctx, of.Options) })
+}
+
+// lookAt reads the record, then the dependents, and then the lock.
+func lookAt(ctx context.Context, c *runner.Connection, following Following, look looking) (*Snapshot, error) {
 	for {
-		snapshot := &Snapshot{Target: target, allSets: allSets}
+		snapshot := &Snapshot{Target: following.Target, allSets: following.AllSets}
 		if err := snapshot.find(ctx, c); err != nil || !snapshot.Exists() {
 			return snapshot, err
 		}
-		if err := snapshot.read(ctx, c, reasons); err != nil {
+		for i := range snapshot.inspections {
+			snapshot.inspections[i].Reasons, snapshot.inspections[i].Events = following.Reasons, following.Events
+		}
+		if err := snapshot.read(ctx, look); err != nil {
 			return nil, err
+		}
+		if release := snapshot.Release; release != nil && (release.State == releases.StateApplying || release.State == releases.StateDeleting) {
+			var err error
+			if snapshot.Holder, err = c.Records().Holder(ctx, release.Namespace, release.Name); err != nil {
+				return nil, err
+			}
+			snapshot.checkHolder(time.Now())
 		}
 		if !snapshot.Abandoned() {
 			return snapshot, nil
@@ -106,13 +135,13 @@ func (s *Snapshot) find(ctx context.Context, c *runner.Connection) (err error) {
 	_, isSets := target.sets()
 	switch {
 	case isSets:
-		if s.Sets, err = LookAtObjects(ctx, c.Client(), target); err != nil || s.Sets == nil || len(s.Sets.Sets) == 0 {
+		if s.Sets, err = LookAtObjects(ctx, c.Client(), target); err != nil || s.Sets == nil {
 			return err
 		}
-		s.inspection, err = s.Sets.inspection(c.Client(), s.Sets.Sets[0])
+		return s.inspectSets(c)
 	case target.Mapping != nil:
 		if s.Component, err = lookAtComponent(ctx, c, target); s.Component != nil && s.Component.Cluster == "" {
-			s.inspection = s.Component.inspection(c)
+			s.inspections = []inspection{{Options: s.Component.inspection(c)}}
 		}
 	default:
 		if s.Release, err = c.Records().Get(ctx, target.Namespace, target.Name); err != nil {
@@ -122,9 +151,25 @@ func (s *Snapshot) find(ctx context.Context, c *runner.Connection) (err error) {
 			}
 			return err
 		}
-		s.inspection = Inspection(c, s.Release, s.Release.Inventory)
+		s.inspections = []inspection{{Options: Inspection(c, s.Release, s.Release.Inventory)}}
 	}
 	return err
+}
+
+// inspectSets finds out how to read the objects of the current set, or of all that are not archived.
+func (s *Snapshot) inspectSets(c *runner.Connection) error {
+	sets := s.Sets.active()
+	if !s.allSets {
+		sets = sets[:min(len(sets), 1)]
+	}
+	for _, set := range sets {
+		options, err := s.Sets.inspection(c.Client(), set)
+		if err != nil {
+			return fmt.Errorf("set %s: %w", set.GetName(), err)
+		}
+		s.inspections = append(s.inspections, inspection{name: set.GetName(), set: set, Options: options})
+	}
+	return nil
 }
 
 // Inspect returns the options for package live to read the dependents of a target; those of the current set of a
@@ -142,7 +187,10 @@ func Inspect(ctx context.Context, c *runner.Connection, target Target) (live.Opt
 	case found.Component != nil && found.Component.Cluster != "":
 		return live.Options{}, releases.Refused("%s: the dependents are in another cluster: %s", display.ObjectOf(found.Component.Object), found.Component.Cluster)
 	}
-	return found.inspection, nil
+	if found.Sets != nil {
+		return found.Sets.inspection(c.Client(), found.Sets.Sets[0])
+	}
+	return found.inspections[0].Options, nil
 }
 
 // Absent returns the error for a target that does not exist.
@@ -178,55 +226,42 @@ func (t Target) Command(name string) string {
 	return text
 }
 
-// read reads the dependents, and then the lock.
-func (s *Snapshot) read(ctx context.Context, c *runner.Connection, reasons live.Reasons) error {
-	if s.Sets != nil {
-		return s.readSets(ctx, c, reasons)
-	}
-	if s.Component != nil && s.Component.Cluster != "" {
+// read reads the dependents.
+func (s *Snapshot) read(ctx context.Context, look looking) error {
+	switch {
+	case s.Sets != nil:
+		return s.readSets(ctx, look)
+	case len(s.inspections) == 0:
 		s.takeDependents(s.Component.recorded())
 		return nil
 	}
-	options := s.inspection
-	options.Reasons = reasons
-	report, err := live.Tree(ctx, options)
+	report, err := look(ctx, s.inspections[0])
 	if err != nil {
 		return err
 	}
-	s.Notes, s.deadline = report.Notes, report.Deadline
+	s.Notes, s.Events, s.deadline = report.Notes, report.Events, report.Deadline
 	s.takeDependents(report.Nodes)
-	if s.Release != nil && (s.Release.State == releases.StateApplying || s.Release.State == releases.StateDeleting) {
-		if s.Holder, err = c.Records().Holder(ctx, s.Release.Namespace, s.Release.Name); err != nil {
-			return err
-		}
-		s.checkHolder(time.Now())
-	}
 	return nil
 }
 
-// readSets reads the objects of the active sets.
-func (s *Snapshot) readSets(ctx context.Context, c *runner.Connection, reasons live.Reasons) error {
-	sets := s.Sets.active()
-	if !s.allSets {
-		sets = sets[:min(len(sets), 1)]
+// within moves the deadline up; zero is none.
+func (s *Snapshot) within(deadline time.Duration) {
+	if deadline > 0 && (s.deadline == 0 || deadline < s.deadline) {
+		s.deadline = deadline
 	}
-	s.inspection.Items = nil
-	for _, set := range sets {
-		options, err := s.Sets.inspection(c.Client(), set)
+}
+
+// readSets reads the objects of the sets.
+func (s *Snapshot) readSets(ctx context.Context, look looking) error {
+	for _, of := range s.inspections {
+		report, err := s.Sets.tree(ctx, of, look)
 		if err != nil {
-			return fmt.Errorf("set %s: %w", set.GetName(), err)
-		}
-		s.inspection.Items = append(s.inspection.Items, options.Items...)
-		options.Reasons = reasons
-		report, err := s.Sets.tree(ctx, set, options)
-		if err != nil {
-			return fmt.Errorf("set %s: %w", set.GetName(), err)
+			return fmt.Errorf("set %s: %w", of.set.GetName(), err)
 		}
 		s.Dependents = append(s.Dependents, report.Nodes...)
-		if s.deadline == 0 || report.Deadline > 0 && report.Deadline < s.deadline {
-			s.deadline = report.Deadline
-		}
-		s.Trees = append(s.Trees, SetTree{Set: set, Nodes: report.Nodes})
+		s.within(report.Deadline)
+		s.Trees = append(s.Trees, SetTree{Set: of.set, Nodes: report.Nodes})
+		s.Events = append(s.Events, report.Events...)
 		for _, note := range report.Notes {
 			if !slices.Contains(s.Notes, note) {
 				s.Notes = append(s.Notes, note)
@@ -244,8 +279,8 @@ func (s *Snapshot) checkHolder(now time.Time) {
 	}
 	// Clocks differ.
 	s.Silent = now.Sub(s.Holder.Renewed) > 2*s.Holder.Validity
-	if !s.Silent && (s.deadline == 0 || s.Holder.Validity < s.deadline) {
-		s.deadline = s.Holder.Validity
+	if !s.Silent {
+		s.within(s.Holder.Validity)
 	}
 }
 
