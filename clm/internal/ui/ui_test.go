@@ -5,14 +5,12 @@ package ui
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -248,15 +246,4 @@ func TestFeeds(t *testing.T) {
 	<-begun
 	stop()
 	all.wait()
-}
-
-// TestStyleSheet checks that the pages have the style sheet of the site.
-func TestStyleSheet(t *testing.T) {
-	of, err := os.ReadFile("../../../website/assets/css/site.css")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := static.ReadFile("static/site.css"); err != nil || !bytes.Equal(got, of) {
-		t.Errorf("copy website/assets/css/site.css to static: %v", err)
-	}
 }
