@@ -28,15 +28,8 @@ func pages(ctx context.Context, l *lab) (figures []figure, err error) {
 	if err != nil {
 		return nil, err
 	}
-	count, source := pick(l, 1000, 10000), filepath.Join(folder, "many.yaml")
-	var text strings.Builder
-	for i := range count {
-		fmt.Fprintf(&text, "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: part-%05d, annotations: {clm.cs.sap.com/apply-order: %q}}}\n", i, fmt.Sprint(i*4/count))
-	}
-	if err := os.WriteFile(source, []byte(text.String()), 0o600); err != nil {
-		return nil, err
-	}
-	if _, _, err := runProgram(ctx, l.kubeconfig, "clm", "apply", "many", source, "--yes", "--namespace", l.namespace); err != nil {
+	count := pick(l, 1000, 10000)
+	if err := applyMany(ctx, l, folder, count); err != nil {
 		return nil, err
 	}
 	ui, err := startPages(ctx, l)
@@ -59,8 +52,7 @@ func pages(ctx context.Context, l *lab) (figures []figure, err error) {
 	}
 	defer stream.Body.Close()
 	lines := bufio.NewScanner(stream.Body)
-	const longest = 1 << 20
-	lines.Buffer(nil, longest)
+	lines.Buffer(nil, 1<<20)
 	await := func(text string) error {
 		for lines.Scan() {
 			if strings.Contains(lines.Text(), text) {
@@ -92,6 +84,20 @@ func pages(ctx context.Context, l *lab) (figures []figure, err error) {
 		speed(fmt.Sprintf("%d dependents, first content of a page", count), []time.Duration{first}, []time.Duration{limit}).atMost(barValue, 1000),
 		latency("the next content after a deletion", updates).atMost(barValue, 100),
 	}, nil
+}
+
+// applyMany applies a release of ConfigMaps in four waves.
+func applyMany(ctx context.Context, l *lab, folder string, count int) error {
+	source := filepath.Join(folder, "many.yaml")
+	var text strings.Builder
+	for i := range count {
+		fmt.Fprintf(&text, "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: part-%05d, annotations: {clm.cs.sap.com/apply-order: %q}}}\n", i, fmt.Sprint(i*4/count))
+	}
+	if err := os.WriteFile(source, []byte(text.String()), 0o600); err != nil {
+		return err
+	}
+	_, _, err := runProgram(ctx, l.kubeconfig, "clm", "apply", "many", source, "--yes", "--namespace", l.namespace)
+	return err
 }
 
 // runningPages is clm ui, as a process.

@@ -215,7 +215,8 @@ func (o planOptions) print(e *environment, p *operation.Plan) error {
 func (o planOptions) object(p *operation.Plan) *unstructured.Unstructured {
 	changes := o.planned(p)
 	content := map[string]any{
-		"revision": p.Revision.Number, "new": p.New, "sources": releases.SourceTexts(p.Revision.Sources), "summary": p.Summary(), "unchanged": len(p.Shown()) - len(changes), "changes": changes,
+		"revision": p.Revision.Number, "new": p.New, "sources": releases.SourceTexts(p.Revision.Sources), "summary": p.Summary(),
+		"unchanged": len(p.Shown()) - len(changes), "changes": changes,
 	}
 	addKnown(content, map[string]any{"warnings": o.sources.unknown})
 	return resource("Plan", p.Release.Namespace, p.Release.Name, content)

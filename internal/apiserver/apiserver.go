@@ -174,29 +174,7 @@ func listAndWatch(ctx context.Context, source *cache.ListWatch, tell func(Change
 		defer mu.Unlock()
 		return tell(change)
 	}
-	var begun time.Time
-	var trouble error
-	// Until repeats a request after any answer but a denial.
-	retried := &cache.ListWatch{WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-		before, wasTroubled := begun, trouble != nil
-		begun = time.Now()
-		started, err := source.WatchWithContext(ctx, options)
-		if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
-			end(err)
-			return nil, err
-		}
-		if trouble = err; err == nil && begun.Sub(before) < minWatch && !wasTroubled {
-			// If a connection is lost at once, client-go returns a watch that ends at once.
-			trouble = errors.New("the server ends watches at once")
-		}
-		if ctx.Err() == nil && (trouble != nil || wasTroubled) {
-			if failure := tellAlone(Change{Trouble: trouble}); failure != nil {
-				return nil, failure
-			}
-		}
-		return started, err
-	}}
-	_, err = watchtools.Until(watching, accessor.GetResourceVersion(), retried, func(event watch.Event) (bool, error) {
+	_, err = watchtools.Until(watching, accessor.GetResourceVersion(), attempts(source, tellAlone, end), func(event watch.Event) (bool, error) {
 		switch event.Type {
 		case watch.Added, watch.Modified, watch.Deleted:
 			return false, tellAlone(Change{Objects: []runtime.Object{event.Object}, Deleted: event.Type == watch.Deleted})
@@ -210,6 +188,32 @@ func listAndWatch(ctx context.Context, source *cache.ListWatch, tell func(Change
 		return fmt.Errorf("watching: %w", ended)
 	}
 	return err
+}
+
+// attempts returns a source that tells when the server cannot be reached, and when it can be again. It calls end if the
+// objects cannot be watched: Until repeats a request after any answer but a denial.
+func attempts(source *cache.ListWatch, tell func(Change) error, end func(cause error)) *cache.ListWatch {
+	var begun time.Time
+	var trouble error
+	return &cache.ListWatch{WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+		before, wasTroubled := begun, trouble != nil
+		begun = time.Now()
+		started, err := source.WatchWithContext(ctx, options)
+		if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
+			end(err)
+			return nil, err
+		}
+		if trouble = err; err == nil && begun.Sub(before) < minWatch && !wasTroubled {
+			// If a connection is lost at once, client-go returns a watch that ends at once.
+			trouble = errors.New("the server ends watches at once")
+		}
+		if ctx.Err() == nil && (trouble != nil || wasTroubled) {
+			if failure := tell(Change{Trouble: trouble}); failure != nil {
+				return nil, failure
+			}
+		}
+		return started, err
+	}}
 }
 
 // ListResource is a resource of a dynamic or metadata client, possibly limited to one namespace.

@@ -96,7 +96,11 @@ func followLinks(t *testing.T, path string) {
 		if target == "" || strings.Contains(target, "://") || strings.HasSuffix(target, ".svg") {
 			continue // pictures are made when the website is built
 		}
-		if _, err := os.Stat(filepath.Join(filepath.Dir(path), target)); err != nil {
+		folder := filepath.Dir(path)
+		if filepath.Ext(target) == ".png" {
+			folder = filepath.Join(top, "website/assets/img")
+		}
+		if _, err := os.Stat(filepath.Join(folder, target)); err != nil {
 			t.Errorf("%s: the link to %s leads nowhere", path, target)
 		}
 	}

@@ -56,10 +56,11 @@ type listRow struct {
 
 func (s *site) list() liveView {
 	return liveView{feed: "list", run: s.followList, content: func(value any, _ url.Values) (string, any) {
+		listed, _ := value.(listView)
 		return "list", struct {
 			*site
 			listView
-		}{site: s, listView: value.(listView)} //nolint:forcetypeassert // followList tells nothing else
+		}{s, listed}
 	}}
 }
 

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	rest "k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/clm/internal/operation"
@@ -172,7 +172,7 @@ func (s *site) target(r *http.Request) (*targetView, error) {
 
 // nameError returns the error for a name that no object can have; nil for others.
 func nameError(what, name string) error {
-	if problems := rest.IsValidPathSegmentName(name); len(problems) > 0 {
+	if problems := content.IsPathSegmentName(name); len(problems) > 0 {
 		return fmt.Errorf("%s %q: %s", what, name, strings.Join(problems, ", "))
 	}
 	return nil

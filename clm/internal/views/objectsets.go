@@ -356,18 +356,8 @@ func (f *ObjectSets) AwaitRollBack(ctx context.Context, c cluster.Client, progre
 	selection := apiserver.ListSelection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, f.Target.Name).String()}
 	last, errOver := "", errors.New("over")
 	err = apiserver.Watch(ctx, apiserver.ListWatch(resource, selection), func(change apiserver.Change) error {
-		if len(change.Objects) == 0 && !change.All {
-			return nil
-		}
-		if change.Deleted || len(change.Objects) == 0 {
-			return fmt.Errorf("%s was deleted", f.Target)
-		}
-		raw, ok := change.Objects[0].(*unstructured.Unstructured)
-		if !ok {
-			return fmt.Errorf("unexpected object %T", change.Objects[0])
-		}
-		deployment, err := typed(raw, f.kind.newDeployment())
-		if err != nil {
+		deployment, err := f.deploymentIn(change)
+		if err != nil || deployment == nil {
 			return err
 		}
 		said, done, err := rollBackProgress(deployment)
@@ -394,6 +384,21 @@ func (f *ObjectSets) AwaitRollBack(ctx context.Context, c cluster.Client, progre
 	default:
 		return err
 	}
+}
+
+// deploymentIn returns the deployment in a change; nil if nothing has changed. The error says if it was deleted.
+func (f *ObjectSets) deploymentIn(change apiserver.Change) (v1alpha1.Deployment, error) {
+	switch {
+	case len(change.Objects) == 0 && !change.All:
+		return nil, nil
+	case change.Deleted || len(change.Objects) == 0:
+		return nil, fmt.Errorf("%s was deleted", f.Target)
+	}
+	raw, ok := change.Objects[0].(*unstructured.Unstructured)
+	if !ok {
+		return nil, fmt.Errorf("unexpected object %T", change.Objects[0])
+	}
+	return typed(raw, f.kind.newDeployment())
 }
 
 // rollBackProgress returns the message of a deployment about a rollback, and whether the rollback is complete; nothing
