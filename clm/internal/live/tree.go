@@ -47,7 +47,9 @@ func (s *Survey) report(ctx context.Context) (*Report, error) {
 	s.about = map[apitypes.UID][]Event{}
 	all := s.takeOurEvents()
 	for _, event := range all {
-		s.about[event.Object.UID] = append(s.about[event.Object.UID], event)
+		if mayBeReason(event) {
+			s.about[event.Object.UID] = append(s.about[event.Object.UID], event)
+		}
 	}
 	if s.options.Reasons != NoReasons {
 		if err := s.explain(ctx, nodes); err != nil {

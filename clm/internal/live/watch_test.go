@@ -299,3 +299,31 @@ func TestSurveyThatMayNotWatch(t *testing.T) {
 	f.now()
 	f.expect("it is not listed again so soon", 0)
 }
+
+// TestSurveyOfEvents checks that normal events are kept, and are no reasons.
+func TestSurveyOfEvents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(workload("Deployment", "web", neverReady))
+	w.until(display.WriteOptions{Why: true}, "running, but not ready")
+	w.options.Events = true
+	report := w.follow().shows("running, but not ready")
+	normal := 0
+	for _, event := range report.Events {
+		if event.Type == corev1.EventTypeNormal {
+			normal++
+		}
+	}
+	if normal == 0 {
+		t.Errorf("no normal events among %v", report.Events)
+	}
+	for _, root := range report.Nodes {
+		root.Walk(func(node *display.Node) {
+			for _, reason := range node.Why {
+				if reason.Source == display.SourceEvent {
+					t.Errorf("%s: an event is a reason: %s", node, reason.Text)
+				}
+			}
+		})
+	}
+}
