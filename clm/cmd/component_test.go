@@ -35,21 +35,27 @@ const parcelObjects = `
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: last, annotations: {NAME/apply-order: "2"}}}
 `
 
+// installParcelServices defines the type of components, and waits until it is served.
+func (p *place) installParcelServices() {
+	p.Helper()
+	definition, err := os.ReadFile("../../examples/parcel-operator/crds/example.io_parcelservices.yaml")
+	if err != nil {
+		p.Fatal(err)
+	}
+	if err := p.client.Patch(p.Context(), testenv.Object(p, string(definition)), client.Apply, client.FieldOwner("component-test"), client.ForceOwnership); err != nil { //nolint:staticcheck // an unstructured object
+		p.Fatal(err)
+	}
+	testenv.Eventually(p, func() (bool, string) {
+		got := p.clm("status", "parcelservice/none")
+		return strings.Contains(got.stderr, `parcelservices.example.io "none" not found`), got.stderr
+	})
+}
+
 // TestComponents has clm look at a component of a running operator.
 func TestComponents(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	definition, err := os.ReadFile("../../examples/parcel-operator/crds/example.io_parcelservices.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.client.Patch(t.Context(), testenv.Object(t, string(definition)), client.Apply, client.FieldOwner("component-test"), client.ForceOwnership); err != nil { //nolint:staticcheck // an unstructured object
-		t.Fatal(err)
-	}
-	testenv.Eventually(t, func() (bool, string) {
-		got := p.clm("status", "parcelservice/demo")
-		return strings.Contains(got.stderr, `parcelservices.example.io "demo" not found`), got.stderr
-	})
+	p.installParcelServices()
 	scheme := testenv.Scheme(t)
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)

@@ -35,6 +35,7 @@ type visitor struct {
 
 	client http.Client
 	base   string
+	output *testenv.Output
 }
 
 // visit starts clm ui, and opens the address that it prints.
@@ -43,7 +44,7 @@ func (p *place) visit(args ...string) *visitor {
 	output := &testenv.Output{}
 	interrupt, _ := p.follow(output, append([]string{"ui"}, args...)...)
 	jar, _ := cookiejar.New(nil)
-	v := &visitor{place: p, client: http.Client{Jar: jar, Transport: &http.Transport{}}}
+	v := &visitor{place: p, output: output, client: http.Client{Jar: jar, Transport: &http.Transport{}}}
 	p.Cleanup(func() {
 		if code := interrupt(); code != exitInterrupted {
 			p.Errorf("clm ui ended with exit code %d:\n%s", code, output)
@@ -58,7 +59,8 @@ func (p *place) visit(args ...string) *visitor {
 	return v
 }
 
-func (v *visitor) do(request *http.Request, err error, code int) string {
+// open sends a request. The caller closes the body.
+func (v *visitor) open(request *http.Request, err error) *http.Response {
 	v.Helper()
 	if err != nil {
 		v.Fatal(err)
@@ -67,6 +69,12 @@ func (v *visitor) do(request *http.Request, err error, code int) string {
 	if err != nil {
 		v.Fatal(err)
 	}
+	return response
+}
+
+func (v *visitor) do(request *http.Request, err error, code int) string {
+	v.Helper()
+	response := v.open(request, err)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
@@ -117,14 +125,7 @@ func (v *visitor) shows(path, text string) {
 	text = v.named(text)
 	ctx, stop := context.WithTimeout(v.Context(), testenv.Patience())
 	defer stop()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, v.base+path, http.NoBody)
-	if err != nil {
-		v.Fatal(err)
-	}
-	response, err := v.client.Do(request)
-	if err != nil {
-		v.Fatal(err)
-	}
+	response := v.open(http.NewRequestWithContext(ctx, http.MethodGet, v.base+path, http.NoBody))
 	defer response.Body.Close()
 	said := ""
 	for lines := bufio.NewScanner(response.Body); lines.Scan(); said += lines.Text() + "\n" {
@@ -195,6 +196,30 @@ func TestUIFollowsAWave(t *testing.T) {
 	v.expectPage(v.get(v.release("none", "history"), http.StatusOK), `data-stream=`)
 	v.expectPage(v.get(v.release("none", "values"), http.StatusNotFound), "release PLACE/none: not found; existing releases: PLACE/web")
 	v.expectPage(v.get("/open?name=nonsense/x", http.StatusNotFound), "no matches for")
+}
+
+// TestUIAsksOnce has two tabs that share their requests, and follow an event without a further one.
+func TestUIAsksOnce(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")))
+	v := p.visit("-v", "6")
+	tree, events := v.release("web", "tree/stream"), v.release("web", "events/stream")
+	open := v.open(http.NewRequestWithContext(t.Context(), http.MethodGet, v.base+tree, http.NoBody))
+	defer open.Body.Close()
+	v.shows(tree, "ConfigMap</span> PLACE/a")
+	v.shows(events, "No events found.")
+	count := func(pattern string) int { return len(regexp.MustCompile(pattern).FindAllString(v.output.String(), -1)) }
+	const watch = `url="[^"]*metadata\.name%3Dclm\.web[^"]*watch=true`
+	testenv.Eventually(t, func() (bool, string) { // the record is read again when its watch has begun
+		return count(watch) > 0 && count(`url="[^"]*/secrets/clm\.web"`) > 1, v.output.String()
+	})
+	before := count(`verb="GET"`)
+	p.report("a", corev1.EventTypeNormal, "Strange")
+	v.shows(events, "<td>Strange</td>")
+	if more := count(`verb="GET"`) - before; more != 0 || count(watch) != 1 {
+		t.Errorf("want one watch of the record, got %d, and no request after the event, got %d:\n%s", count(watch), more, v.output)
+	}
 }
 
 // TestUIChanges corrects drift, rolls back, applies a saved plan and deletes, each as a plan that is shown first.
@@ -330,7 +355,6 @@ func TestUIInOneNamespace(t *testing.T) {
 	reader := p.visit(user)
 	reader.shows("/stream", ">web</a>")
 	reader.shows(reader.release("web", "tree/stream"), "ConfigMap")
-	reader.shows("/stream", ">web</a>")
 	everywhere := p.visit("-A", user)
 	everywhere.shows("/stream", "releases are not shown: watching the records of all releases: ")
 	nobody := p.visit(p.user("nobody"))
@@ -342,17 +366,7 @@ func TestUIInOneNamespace(t *testing.T) {
 func TestUIShowsComponents(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	definition, err := os.ReadFile("../../examples/parcel-operator/crds/example.io_parcelservices.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.client.Patch(t.Context(), testenv.Object(t, string(definition)), client.Apply, client.FieldOwner("component-test"), client.ForceOwnership); err != nil { //nolint:staticcheck // an unstructured object
-		t.Fatal(err)
-	}
-	testenv.Eventually(t, func() (bool, string) {
-		got := p.clm("status", "parcelservice/ui")
-		return strings.Contains(got.stderr, `parcelservices.example.io "ui" not found`), got.stderr
-	})
+	p.installParcelServices()
 	demo := testenv.Object(t, "{apiVersion: example.io/v1alpha1, kind: ParcelService, metadata: {name: ui}, spec: {region: nowhere}}")
 	p.create(demo)
 	v := p.visit("--allow-changes")
