@@ -98,12 +98,19 @@ func TestNarrowerDefinitions(t *testing.T) {
 
 // populate creates instances.
 func (ty *typed) populate(count int) {
-	var all errgroup.Group
-	all.SetLimit(20)
-	for i := range count {
+	create := func(i int) error {
 		instance := testenv.Object(ty, strings.ReplaceAll(ty.expand(widget), "NAME", fmt.Sprintf("w%04d", i)))
 		instance.SetNamespace(ty.namespace)
-		all.Go(func() error { return ty.client.Create(ty.Context(), instance) })
+		return ty.client.Create(ty.Context(), instance)
+	}
+	testenv.Eventually(ty, func() (bool, string) { // discovery lists the group before it serves the version
+		err := create(0)
+		return err == nil, fmt.Sprint(err)
+	})
+	var all errgroup.Group
+	all.SetLimit(20)
+	for i := range count - 1 {
+		all.Go(func() error { return create(i + 1) })
 	}
 	if err := all.Wait(); err != nil {
 		ty.Fatal(err)
