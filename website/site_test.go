@@ -380,8 +380,8 @@ func withPages(t *testing.T, pages map[string]string) error {
 	built(t)
 	making.Lock()
 	defer making.Unlock()
-	folder := t.TempDir()
-	for _, part := range []string{"assets", "content", "layouts", "build/assets", "build/content", "build/data"} {
+	folder := filepath.Join(t.TempDir(), "website")
+	for _, part := range []string{"assets", "content", "layouts", "build/assets", "build/content", "build/data", "../clm/internal/ui/static"} {
 		if err := os.CopyFS(filepath.Join(folder, part), os.DirFS(part)); err != nil {
 			t.Fatal(err)
 		}
