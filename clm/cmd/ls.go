@@ -193,15 +193,8 @@ func printReleases(e *environment, found []*releases.Release, namespaces bool) e
 		if current := release.Current(); current != nil {
 			revision, sources = fmt.Sprint(current.Number), releases.SourceTexts(current.Sources)
 		}
-		message := release.Message
-		if release.Problem != "" {
-			message = release.Problem
-		}
-		if release.Awaited() {
-			message = release.AwaitedText()
-		}
 		cells := []string{release.Name, revision, string(release.State), fmt.Sprint(release.Items()), display.KnownAge(release.Updated, time.Now())}
-		cells = append(cells, sources, briefly(display.OneText(message), limit))
+		cells = append(cells, sources, briefly(display.OneText(release.Text()), limit))
 		if namespaces {
 			cells = slices.Insert(cells, 0, release.Namespace)
 		}

@@ -4,6 +4,7 @@
 package releases
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -14,6 +15,15 @@ import (
 // AwaitedText explains how to delete a record that blocks the deletion of its namespace.
 func (r *Release) AwaitedText() string {
 	return fmt.Sprintf("its namespace is being deleted; to let it go: clm delete %s -n %s", r.Name, r.Namespace)
+}
+
+// Text returns what people need to know about the state of the release: that its record blocks the deletion of its
+// namespace, why the record cannot be used, or the message; may be empty.
+func (r *Release) Text() string {
+	if r.Awaited() {
+		return r.AwaitedText()
+	}
+	return cmp.Or(r.Problem, r.Message)
 }
 
 // SourceTexts names the sources of a revision: charts by name and version, others by where they were found.

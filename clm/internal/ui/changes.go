@@ -111,7 +111,7 @@ type job struct {
 	wake func()
 
 	mu sync.Mutex
-	// Class is the color of the texts: yellow while the operation runs, then green or red.
+	// class is the color of the texts: yellow while the operation runs, then green or red.
 	class string
 	texts []string
 	ended time.Time

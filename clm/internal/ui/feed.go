@@ -21,11 +21,12 @@ const idleTimeout = 3 * time.Second
 // feed is a source of values that several pages show. It begins with the first reader, and ends after the last.
 type feed struct {
 	stop context.CancelFunc
-
-	mu      sync.Mutex
+	// The lock of feeds guards the readers, and the timer that ends the feed when there are none.
 	readers int
 	idle    *time.Timer
-	state   state
+
+	mu    sync.Mutex
+	state state
 }
 
 // state is what a feed has found.
@@ -87,14 +88,13 @@ func (f *feeds) join(name string, run source) (joined *feed, leave func()) {
 		f.running.Go(func() {
 			defer stop()
 			if err := run(ctx, joined.tell); err != nil && ctx.Err() == nil {
-				// The next reader begins again.
-				f.drop(name, joined)
+				f.mu.Lock()
+				f.forgetLocked(name, joined) // the next reader begins again
+				f.mu.Unlock()
 				joined.set(state{trouble: err.Error(), ended: true, isFinal: isFinal(err)})
 			}
 		})
 	}
-	joined.mu.Lock()
-	defer joined.mu.Unlock()
 	joined.readers++
 	if joined.idle != nil {
 		joined.idle.Stop()
@@ -103,16 +103,14 @@ func (f *feeds) join(name string, run source) (joined *feed, leave func()) {
 }
 
 func (f *feeds) leave(name string, left *feed) {
-	left.mu.Lock()
-	defer left.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if left.readers--; left.readers > 0 {
 		return
 	}
 	left.idle = time.AfterFunc(idleTimeout, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		left.mu.Lock()
-		defer left.mu.Unlock()
 		if left.readers == 0 {
 			left.stop()
 			f.forgetLocked(name, left)
@@ -120,13 +118,7 @@ func (f *feeds) leave(name string, left *feed) {
 	})
 }
 
-// drop forgets a feed that has ended.
-func (f *feeds) drop(name string, ended *feed) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.forgetLocked(name, ended)
-}
-
+// forgetLocked forgets a feed that has ended.
 func (f *feeds) forgetLocked(name string, ended *feed) {
 	if f.open[name] == ended {
 		delete(f.open, name)

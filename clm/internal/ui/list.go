@@ -202,7 +202,7 @@ func (s *site) listReleases(ctx context.Context, l *listing) error {
 func (s *site) releaseRow(release *releases.Release) listRow {
 	row := listRow{
 		Kind: "Release", Namespace: release.Namespace, Name: release.Name, State: cmp.Or(string(release.State), "Unknown"), Path: s.pathOf(releaseType, release.Namespace, release.Name),
-		Dependents: release.Items(), Updated: release.Updated, Message: display.OneText(cmp.Or(release.Problem, release.Message)),
+		Dependents: release.Items(), Updated: release.Updated, Message: display.OneText(release.Text()),
 	}
 	if current := release.Current(); current != nil {
 		row.Sources = releases.SourceTexts(current.Sources)

@@ -346,7 +346,7 @@ func (e *events) send(name, data string) error {
 	return e.control.Flush()
 }
 
-// tellState tells whether the content is up to date, if that has changed.
+// tellState sends whether the content is up to date, unless it has just sent the same.
 func (e *events) tellState(trouble string) error {
 	text := "live"
 	if trouble != "" {

@@ -102,18 +102,16 @@ func (v *treeView) addWaves(tree views.SetTree, query url.Values, now time.Time)
 	if tree.Set != nil {
 		name = tree.Set.GetName()
 	}
-	for at := 0; at < len(nodes); {
-		end := at
-		for end < len(nodes) && nodes[end].Wave == nodes[at].Wave {
-			end++
-		}
-		wave := display.Waves(nodes[at:end])[0]
-		view := waveView{Tree: name, Label: wave.Label(), Counts: ansiToHTML(wave.Describe(style)), All: end - at, Blocked: blocker, ID: fmt.Sprintf("%s.%d", name, wave.First)}
+	at := 0
+	for _, wave := range display.Waves(nodes) {
+		members := nodes[at : at+len(wave.Dependents)]
+		at += len(members)
+		view := waveView{Tree: name, Label: wave.Label(), Counts: ansiToHTML(wave.Describe(style)), All: len(members), Blocked: blocker, ID: fmt.Sprintf("%s.%d", name, wave.First)}
 		if tree.Set != nil {
 			view.Label = "phase " + tree.Set.GetSetSpec().Phases[wave.First].Name
 		}
 		for _, state := range order {
-			group := view.group(nodes[at:end], state, query, now)
+			group := view.group(members, state, query, now)
 			if len(group.Rows) == 0 {
 				continue
 			}
@@ -127,11 +125,10 @@ func (v *treeView) addWaves(tree views.SetTree, query url.Values, now time.Time)
 		if view.State != display.StatePending {
 			view.Blocked = ""
 		}
-		if problem := slices.IndexFunc(nodes[at:end], func(node *display.Node) bool { return node.State.IsProblem() }); problem >= 0 && blocker == "" {
-			blocker = fmt.Sprintf("waits for %s: %s is not ready", view.Label, nodes[at+problem])
+		if problem := slices.IndexFunc(members, func(node *display.Node) bool { return node.State.IsProblem() }); problem >= 0 && blocker == "" {
+			blocker = fmt.Sprintf("waits for %s: %s is not ready", view.Label, members[problem])
 		}
 		v.Waves = append(v.Waves, view)
-		at = end
 	}
 }
 
